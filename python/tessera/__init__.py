@@ -18,6 +18,7 @@ from .buffers import Buffer, MemoryPlan, alloc
 from .choosing import FORBIDDEN, Choice, choose
 from .commands import check, fits, propagate, target, targets
 from .errors import TesseraError, TesseraIndexError, TesseraMemoryError
+from .graphs import Graph, PropagatedNode, Propagation, Run, Value
 from .moving import Reshard, plan, relayout, reshard
 from .notations import (cute, dtensor, gspmd, metal, metal_today, morello, native, onednn, pyflame, spyre, strided,
                         ttnn, xla)
@@ -25,10 +26,11 @@ from .results import (Conversion, Difference, Locations, Padding, PaddingRegion,
                       Transfer, TransferNest)
 
 __all__ = [
-    "Buffer", "Choice", "Conversion", "Difference", "FORBIDDEN", "Location", "Locations", "MemoryPlan", "Padding",
-    "PaddingRegion", "Pairs", "PlaceClass", "Plan", "Program", "Reshard", "Restickify", "Tensor", "TesseraError",
-    "TesseraIndexError", "TesseraMemoryError", "Transfer", "TransferNest", "__version__", "alloc", "check", "choose",
-    "cute", "dtensor", "dtype_bits", "dtype_name", "dtypes", "empty", "error_codes", "fits", "gspmd", "layout_of",
-    "metal", "metal_today", "morello", "native", "notation_names", "onednn", "padding_causes", "parse", "plan",
-    "propagate", "pyflame", "relayout", "reshard", "spyre", "strided", "target", "targets", "ttnn", "xla",
+    "Buffer", "Choice", "Conversion", "Difference", "FORBIDDEN", "Graph", "Location", "Locations", "MemoryPlan",
+    "Padding", "PaddingRegion", "Pairs", "PlaceClass", "Plan", "Program", "PropagatedNode", "Propagation",
+    "Reshard", "Restickify", "Run", "Tensor", "TesseraError", "TesseraIndexError", "TesseraMemoryError", "Transfer",
+    "TransferNest", "Value", "__version__", "alloc", "check", "choose", "cute", "dtensor", "dtype_bits",
+    "dtype_name", "dtypes", "empty", "error_codes", "fits", "gspmd", "layout_of", "metal", "metal_today", "morello",
+    "native", "notation_names", "onednn", "padding_causes", "parse", "plan", "propagate", "pyflame", "relayout",
+    "reshard", "spyre", "strided", "target", "targets", "ttnn", "xla",
 ]

@@ -73,11 +73,13 @@ def fits(tensor: TensorOrText, target: str) -> dict[str, Any]:
 
 
 def propagate(op: str, inputs: Sequence[Optional[TensorOrText]], outputs: Sequence[TensorOrText] = (),
-              attributes: Optional[Mapping[str, Any]] = None, target: Optional[str] = None) -> dict[str, Any]:
+              attributes: Optional[Mapping[str, Any]] = None, target: Optional[str] = None, *,
+              output_count: Optional[int] = None) -> dict[str, Any]:
     """Whether an op can run on tensors in given layouts, and what results.
 
     Inputs are tensors, types such as '64x32xf32' whose layouts are wanted, or None for one that is left out. With
-    outputs and no layouts of inputs the question is answered backwards.
+    outputs and no layouts of inputs the question is answered backwards. `output_count` is how many outputs an op has
+    whose number is open, such as split.
 
     >>> answer = tessera.propagate("matmul", ["64x32xf32", "32x64xf32"], ["tensor<64x64xf32, pyflame.Grid(4, 4)>"])
     >>> answer["legal"], answer["inputs"][0]
@@ -98,6 +100,8 @@ def propagate(op: str, inputs: Sequence[Optional[TensorOrText]], outputs: Sequen
         flags += ["--attr", f"{name}={written(value)}"]
     if target is not None:
         flags += ["--target", target]
+    if output_count is not None:
+        flags += ["--outputs", str(output_count)]
     return _run("propagate", [*flags, "--", op])[1]
 
 
