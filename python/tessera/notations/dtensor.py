@@ -11,7 +11,7 @@ from ._write import tensor
 
 def make(shape: Sequence[int], dtype: str, mesh: Sequence[int], placements: Sequence[Any]) -> Tensor:
     """`placements` has one entry for each mesh dim: the number of the tensor's dim that it shards, 'Replicate',
-    'Partial', or any object that torch prints so (Shard(dim=0), Replicate(), Partial(sum)).
+    'Partial', or any object that torch prints so (Shard(dim=0), Replicate(), Partial(sum), _StridedShard(dim=0, sf=2)).
 
     >>> str(tessera.dtensor.make((5, 6), "f32", (2, 2), [0, "Replicate"]))
     'tensor<5x6xf32, dtensor<mesh=[2,2], [Shard(0), Replicate()]>>'
@@ -24,6 +24,5 @@ def _placement(one: Any) -> str:
     if isinstance(one, int):
         return f"Shard({one})"
     text = str(one).replace("dim=", "").replace("'", "")
-    if text.startswith("_"):
-        text = text[1:]
+    text = text[1:] if text.startswith("_Partial") else text
     return text if text.endswith(")") else f"{text}()"
