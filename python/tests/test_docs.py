@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every example in docstrings and in docs/python.md is run; every public name is explained and has types."""
+"""Every example in docstrings in docs/python.md and in docs/tutorials/ is run; every public name is explained and has types."""
 
 import ast
 import doctest
@@ -65,6 +65,19 @@ def test_the_page():
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
     assert len(blocks) > 10 and all(">>>" in block for block in blocks)
     run("\n".join(blocks), "docs/python.md")
+
+
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=[page.name for page in TUTORIALS])
+def test_tutorials(page):
+    text = page.read_text()
+    if "import torch" in text or "tessera.torch" in text:
+        pytest.importorskip("torch")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) > 5 and all(">>>" in block for block in blocks)
+    run("\n".join(blocks), str(page))
 
 
 def test_the_readme():

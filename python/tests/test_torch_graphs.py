@@ -3,6 +3,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tessera
 
@@ -173,6 +175,37 @@ IMAGES = {
 @pytest.mark.parametrize("name", IMAGES)
 def test_calls_on_images(name):
     same(IMAGES[name], image)
+
+
+STEPS = {
+    "relu": lambda x, n: F.relu(x - n / 4), "scale": lambda x, n: x * (n + 1) - 1, "square": lambda x, n: (x * x).sqrt(),
+    "flip": lambda x, n: x.flip(n % x.dim()), "roll": lambda x, n: x.roll(n, n % x.dim()),
+    "transpose": lambda x, n: x.transpose(0, n % x.dim()), "flatten": lambda x, n: x.flatten(),
+    "unsqueeze": lambda x, n: x.unsqueeze(n % (x.dim() + 1)), "part": lambda x, n: x.narrow(n % x.dim(), 0, 1),
+    "every second": lambda x, n: x[::2], "join": lambda x, n: torch.cat([x, -x], n % x.dim()),
+    "mean": lambda x, n: x - x.mean(n % x.dim(), keepdim=True), "softmax": lambda x, n: x.softmax(n % x.dim()),
+    "running": lambda x, n: x.cumsum(n % x.dim()), "limit": lambda x, n: x.clamp(-n, n + 1),
+    "where": lambda x, n: torch.where(x > n / 3, x, -x), "fill": lambda x, n: x.masked_fill(x < 0, n),
+    "add in place": lambda x, n: _added(x, n)}
+
+
+def _added(x, n):
+    y = x.clone()
+    y.select(n % y.dim(), 0).add_(n)
+    return y
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=3),
+       st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 3)), min_size=1, max_size=6))
+def test_random_programs(shape, steps):
+    def program(x):
+        for name, number in steps:
+            if x.dim() <= 5:
+                x = STEPS[name](x, number)
+        return x
+
+    same(program, randn(*shape), rtol=1e-3, atol=1e-4)
 
 
 def test_inputs_that_are_structures():
