@@ -283,3 +283,46 @@ def test_layouts_go_through_a_traced_module():
     assert not found.stopped
     assert found.tensors[graph.outputs[0].name] == "tensor<8x6x16xf32, gspmd{devices=[4,1,1]<=[4]}>"
     assert found.moves == []
+
+
+class Exported:
+    """What a program of torch.export has: inputs for parameters, buffers and constants, which a signature names."""
+
+    def __init__(self, module, *examples):
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
+        self.state_dict, self.constants = {**parameters, **buffers}, {"lifted": torch.tensor([2.0])}
+        owned = {**parameters, **buffers, "lifted": self.constants["lifted"]}
+
+        def call(*tensors):
+            own = dict(zip(owned, tensors))
+            scale = own.pop("lifted")
+            done = tessera.torch.tracing.functional_call(module, own, tuple(tensors[len(owned):]))
+            return own["1.num_batches_tracked"] + 1, done * scale  # a buffer that is written comes first
+
+        held = [one.detach() for one in owned.values()]
+        self.graph = make_fx(call)(*held, *examples).graph
+        names = [node.name for node in self.graph.nodes if node.op == "placeholder"]
+        of = dict(zip(owned, names))
+        for node in self.graph.nodes:
+            if node.op == "call_function":
+                node.meta["nn_module_stack"] = {"L__self__": ("", nn.Sequential), "x": ("L['self'].part", nn.Module)}
+        self.graph_signature = type("Signature", (), {
+            "inputs_to_parameters": {of[key]: key for key in parameters},
+            "inputs_to_buffers": {of[key]: key for key in buffers},
+            "inputs_to_lifted_tensor_constants": {of["lifted"]: "lifted"}, "user_outputs": ["mul"]})()
+
+    def run_decompositions(self):
+        return self
+
+
+def test_exported_programs():
+    net, x = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval(), randn(2, 3, 6, 6)
+    graph = tessera.torch.graph_of(Exported(net, x))
+    assert [node["op"] for node in graph.nodes] == ["conv", "batch_norm", "relu", "mul"]
+    assert [one.name for one in graph.values if one.kind == "parameter"] == [
+        "0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean", "1.running_var", "lifted"]
+    assert graph.nodes[0]["name"] == "part.convolution" and len(graph.outputs) == 1
+    found = graph.run(x, target="wse2", check=True)
+    np.testing.assert_allclose(found[0], 2 * net(x).detach().numpy(), rtol=1e-4, atol=1e-5)

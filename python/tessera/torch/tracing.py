@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from ..errors import TesseraError
 from ..graphs import Graph
 from . import movement, numbers, products  # noqa: F401  (each adds its rules)
-from .lowering import Lowering, Missing
+from .lowering import Lowering, Missing, type_of
 from .rules import RULES
 
 try:
@@ -98,9 +98,9 @@ def _exported(program: Any, opaque: bool) -> tuple[Lowering, list[str]]:
             key = owned[node.name]
             one = program.state_dict[key] if key in program.state_dict else program.constants[key]
             lowering.results[node] = lowering.value(key, "parameter", one.dtype, one.shape, _data(one))
-        elif isinstance(node.meta.get("val"), torch.Tensor):
-            one = node.meta["val"]
-            lowering.results[node] = lowering.value(node.name, "input", one.dtype, [int(n) for n in one.shape])
+        elif hasattr(node.meta.get("val", node.meta.get("tensor_meta")), "dtype"):  # numbers are part of the program
+            dtype, shape = type_of(node)
+            lowering.results[node] = lowering.value(node.name, "input", dtype, shape)
 
     def name_of(node: Any) -> str:
         stack = list(node.meta.get("nn_module_stack", {}).values())
