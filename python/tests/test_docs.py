@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every example in docstrings in docs/python.md and in docs/tutorials/ is run; every public name is explained and has types."""
+"""Every example in docstrings, docs/python.md and docs/tutorials/ is run; every public name is explained and typed."""
 
 import ast
 import doctest

@@ -12,23 +12,23 @@ from .lowering import Result, Site, type_of
 from .rules import dim_of, elementwise, pairs_of, rank_of, require, rule
 
 
-@rule("view", "_unsafe_view", "reshape", "_reshape_alias", "view_copy", "flatten")
+@rule("view", "_unsafe_view", "_reshape_alias")
 def view(site: Site, a: Any) -> Result:
     name = site.read(a.self)
     return name if type_of(a.self)[1] == site.shape else site.reshape(name, site.shape)
 
 
-@rule("detach", "alias", "clone", "contiguous", "lift_fresh", "lift_fresh_copy", "alias_copy")
+@rule("detach", "alias", "clone", "lift_fresh", "lift_fresh_copy")
 def same(site: Site, a: Any) -> Result:
     return site.read(a.self)
 
 
-@rule("_to_copy", "to")
+@rule("_to_copy")
 def to(site: Site, a: Any) -> Result:
     return site.read(a.self, site.dtype)
 
 
-@rule("copy", "copy_")
+@rule("copy")
 def copy(site: Site, a: Any) -> Result:
     name = site.read(a.src, site.dtype)
     return name if type_of(a.src)[1] == site.shape else str(site.emit("expand", [name], shape=list(site.shape)))
@@ -47,7 +47,7 @@ def transpose(site: Site, a: Any) -> Result:
     return name if perm == sorted(perm) else str(site.emit("transpose", [name], perm=perm))
 
 
-@rule("expand", "broadcast_to")
+@rule("expand")
 def expand(site: Site, a: Any) -> Result:
     name = site.read(a.self)
     return name if type_of(a.self)[1] == site.shape else str(site.emit("expand", [name], shape=list(site.shape)))
@@ -68,7 +68,7 @@ def squeeze(site: Site, a: Any) -> Result:
     return str(site.emit("squeeze", [name], axes=axes)) if axes else name
 
 
-@rule("cat", "concat")
+@rule("cat")
 def cat(site: Site, a: Any) -> Result:
     parts = [one for one in a.tensors if type_of(one)[1] != (0,)]
     names = [site.read(one, site.dtype) for one in parts]
@@ -88,7 +88,7 @@ def _split(site: Site, x: Any, dim: int, sizes: list[int]) -> list[str]:
     return list(site.emit("split", [site.read(x)], outputs=len(sizes), axis=dim, sizes=sizes))
 
 
-@rule("split", "split_with_sizes", "split_copy", "split_with_sizes_copy")
+@rule("split", "split_with_sizes")
 def split(site: Site, a: Any) -> Result:
     shape = type_of(a.self)[1]
     dim = dim_of(a.dim, len(shape))
@@ -98,7 +98,7 @@ def split(site: Site, a: Any) -> Result:
     return _split(site, a.self, dim, sizes)
 
 
-@rule("unbind", "unbind_copy")
+@rule("unbind")
 def unbind(site: Site, a: Any) -> Result:
     shape = type_of(a.self)[1]
     dim = dim_of(a.dim, len(shape))
@@ -111,7 +111,7 @@ def _part(site: Site, name: str, extent: int, dim: int, begin: int, end: int, st
     return str(site.emit("slice", [name], starts=[begin], ends=[end], axes=[dim], steps=[step]))
 
 
-@rule("slice", "slice_copy")
+@rule("slice")
 def part(site: Site, a: Any) -> Result:
     shape = type_of(a.self)[1]
     dim = dim_of(a.dim, len(shape))
@@ -119,7 +119,7 @@ def part(site: Site, a: Any) -> Result:
     return _part(site, site.read(a.self), shape[dim], dim, begin, max(begin, end), step)
 
 
-@rule("select", "select_copy")
+@rule("select")
 def select(site: Site, a: Any) -> Result:
     shape = type_of(a.self)[1]
     dim = dim_of(a.dim, len(shape))

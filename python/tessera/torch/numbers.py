@@ -244,15 +244,13 @@ def position(site: Site, a: Any) -> Result:
     return str(site.emit(op, [x], axis=a.dim, keepdims=int(a.keepdim)))
 
 
-@rule("var", "std")
+@rule("var.correction", "std.correction")
 def variance(site: Site, a: Any) -> Result:
     x, rank = site.read(a.self), rank_of(a.self)
     dims = getattr(a, "dim", None)
     dims = list(range(rank)) if not dims else [dim_of(dim, rank) for dim in ([dims] if isinstance(dims, int) else dims)]
     count = math.prod(type_of(a.self)[1][dim] for dim in dims)
-    correction = getattr(a, "correction", None)
-    if correction is None:
-        correction = int(getattr(a, "unbiased", True))
+    correction = 1 if a.correction is None else a.correction
     require(count > correction, "it divides by 0")
     off = site.emit("sub", [x, site.emit("reduce_mean", [x], axes=dims, keepdims=1)])
     total = site.emit("reduce_sum_square", [off], axes=dims, keepdims=int(getattr(a, "keepdim", False)))

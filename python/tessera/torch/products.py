@@ -53,21 +53,14 @@ def bmm(site: Site, a: Any) -> Result:
     return elementwise(site, "matmul", a.self, a.mat2)
 
 
-@rule("matmul", "dot")
-def matmul(site: Site, a: Any) -> Result:
-    return elementwise(site, "matmul", a.self, getattr(a, "other", getattr(a, "tensor", None)))
+@rule("dot")
+def dot(site: Site, a: Any) -> Result:
+    return elementwise(site, "matmul", a.self, a.tensor)
 
 
 @rule("mv")
 def mv(site: Site, a: Any) -> Result:
     return elementwise(site, "matmul", a.self, a.vec)
-
-
-@rule("linear")
-def linear(site: Site, a: Any) -> Result:
-    weight = site.emit("transpose", [site.read(a.weight, site.dtype)], perm=[1, 0])
-    found = site.emit("matmul", [site.read(a.input, site.dtype), weight])
-    return str(found if a.bias is None else site.emit("add", [found, site.read(a.bias, site.dtype)]))
 
 
 @rule("baddbmm")
@@ -83,9 +76,8 @@ def baddbmm(site: Site, a: Any) -> Result:
     return str(site.emit("add", [added, found]))
 
 
-@rule("_scaled_dot_product_attention", "_scaled_dot_product_attention_forward", "scaled_dot_product_attention",
-      "_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_for_cpu",
-      "_scaled_dot_product_efficient_attention", "_scaled_dot_product_attention_math")
+@rule("_scaled_dot_product_attention_forward", "_scaled_dot_product_flash_attention",
+      "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_efficient_attention")
 def attention(site: Site, a: Any) -> Result:
     require(not a.dropout_p, "it drops elements at random")
     q, k, v = a.query, a.key, a.value
@@ -105,12 +97,11 @@ def attention(site: Site, a: Any) -> Result:
         attributes["causal"] = 1
     if getattr(a, "scale", None) is not None:
         attributes["scale"] = float(a.scale)
-    found = str(site.emit("attention", inputs, **attributes))
     results = len(site.node.target._schema.returns)
-    return found if results == 1 else [found, *[None] * (results - 1)]
+    return [site.emit("attention", inputs, **attributes), *[None] * (results - 1)]
 
 
-@rule("_softmax", "_log_softmax", "softmax", "log_softmax")
+@rule("_softmax", "_log_softmax")
 def softmax(site: Site, a: Any) -> Result:
     op = "log_softmax" if "log" in str(site.node.target) else "softmax"
     return elementwise(site, op, a.self, axis=a.dim)
@@ -129,19 +120,14 @@ def layer_norm(site: Site, a: Any) -> Result:
     return [site.emit("layer_norm", inputs, axis=-len(a.normalized_shape), epsilon=float(a.eps)), None, None]
 
 
-@rule("layer_norm")
-def whole_layer_norm(site: Site, a: Any) -> Result:
-    return str(layer_norm(site, a)[0])
-
-
-@rule("native_batch_norm", "_native_batch_norm_legit_no_training", "_native_batch_norm_legit", "cudnn_batch_norm")
+@rule("native_batch_norm", "_native_batch_norm_legit_no_training", "_native_batch_norm_legit")
 def batch_norm(site: Site, a: Any) -> Result:
     """In training the statistics are those of the batch; of a batch of one they are those of an instance."""
     dtype, shape = type_of(a.input)
     scale = _weights(site, a.weight, [shape[1]], 1, dtype)
     bias = _weights(site, a.bias, [shape[1]], 0, dtype)
     mean = getattr(a, "running_mean", None)
-    epsilon = float(getattr(a, "eps", getattr(a, "epsilon", 1e-5)))
+    epsilon = float(a.eps)
     if getattr(a, "training", False) or mean is None:
         require(mean is None and shape[0] == 1, "it uses the statistics of the batch: call eval() before")
         return [site.emit("instance_norm", [site.read(a.input), scale, bias], epsilon=epsilon), None, None]
@@ -157,7 +143,7 @@ def group_norm(site: Site, a: Any) -> Result:
     return [site.emit("group_norm", inputs, groups=a.group, epsilon=float(a.eps)), None, None]
 
 
-@rule("convolution", "_convolution")
+@rule("convolution")
 def convolution(site: Site, a: Any) -> Result:
     dims = rank_of(a.input) - 2
     padding = pairs_of(a.padding, dims)
@@ -179,14 +165,14 @@ def _pool(site: Site, op: str, x: Any, kernel: list[int], result: tuple[int, ...
     return str(site.emit(op, [name], kernel=kernel, **attributes))
 
 
-@rule("max_pool2d_with_indices", "max_pool3d_with_indices", "max_pool2d", "max_pool3d")
+@rule("max_pool2d_with_indices", "max_pool3d_with_indices")
 def max_pool(site: Site, a: Any) -> Result:
     dims = 3 if "3d" in str(site.node.target) else 2
     kernel = pairs_of(a.kernel_size, dims)
-    result = type_of(next(iter(site.node.users)))[1] if "indices" in str(site.node.target) else site.shape
+    result = type_of(next(iter(site.node.users)))[1]
     found = _pool(site, "max_pool", a.self, kernel, result, strides=pairs_of(a.stride or kernel, dims),
                   dilations=pairs_of(a.dilation, dims), pads=pairs_of(a.padding, dims) * 2, ceil=int(a.ceil_mode))
-    return [found, None] if "indices" in str(site.node.target) else found
+    return [found, None]
 
 
 @rule("avg_pool2d", "avg_pool3d")
