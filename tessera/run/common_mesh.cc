@@ -46,7 +46,8 @@ Result<std::vector<AxisMap>> axes_of(const Layout& layout) {
   return axes;
 }
 
-/// One past the last coordinate on an axis.
+}  // namespace
+
 std::int64_t reach_on(const Form& form, std::size_t axis) {
   std::int64_t last = 0;
   for (const Fold& fold : form.folds) {
@@ -64,7 +65,6 @@ std::int64_t reach_on(const Form& form, std::size_t axis) {
   return std::max<std::int64_t>(last, 0) + 1;
 }
 
-/// Whether something says where on an axis the data are.
 bool is_said(const Form& form, std::size_t axis) {
   const int a = static_cast<int>(axis);
   return std::ranges::any_of(form.fills, [&](const Fill& fill) { return fill.axis == a; }) ||
@@ -73,8 +73,6 @@ bool is_said(const Form& form, std::size_t axis) {
                fold.cuts, [&](const Cut& cut) { return cut.target == Target::mesh(a); });
          });
 }
-
-}  // namespace
 
 Result<Layout> on_coordinates(const Layout& layout, const Machine& machine) {
   const Shape machine_mesh = machine.shape();

@@ -20,6 +20,11 @@ namespace tessera::run {
 /// 0.
 Result<Layout> on_coordinates(const Layout& layout, const Machine& machine);
 
+/// One past the last coordinate that a form uses on a mesh axis.
+std::int64_t reach_on(const Form& form, std::size_t axis);
+/// Whether a digit or a fill says where on a mesh axis the data are.
+bool is_said(const Form& form, std::size_t axis);
+
 /// The smallest mesh that has the coordinates of all these layouts.
 Shape common_mesh(const std::vector<Layout>& layouts, std::size_t rank);
 /// The layout on a mesh at least as large as its own.

@@ -120,6 +120,11 @@ struct Execution {
 struct CompileOptions {
   /// Positions in graph.nodes, in the order in which they run; empty: as they are.
   std::vector<std::size_t> order = {};
+  /// By position in graph.nodes: how its work is divided over places, on a mesh of the machine's
+  /// rank; empty: as its operands are.
+  std::vector<std::optional<ops::WorkMap>> work = {};
+  /// False: offsets are left to plan_memory (memory_plan.h), and nothing says whether it fits.
+  bool offsets = true;
 };
 
 /// Plans the execution of a graph with these layouts, one per value. Layouts may be on meshes of
@@ -127,7 +132,8 @@ struct CompileOptions {
 /// Errors name the value or the node: kShapeMismatch and kBadDType for a layout of another tensor;
 /// those of on_coordinates; kNotSupported for an op without a kernel, and for elements that are
 /// stored as another type; kUnknownName for a memory that the machine does not have; kBadGraph for
-/// an order in which nodes cannot run; kDoesNotFit.
+/// an order in which nodes cannot run; kMeshMismatch, kMeshTooSmall and kNotSupported for work that
+/// the machine or the op cannot have; kDoesNotFit.
 Result<Execution> compile(const graph::Graph& graph, const Machine& machine,
                           const std::vector<Layout>& layouts, const CompileOptions& options = {});
 

@@ -28,7 +28,8 @@ std::optional<double> rate_of(const Machine& machine, std::initializer_list<std:
   return std::nullopt;
 }
 
-/// Sets what computing takes.
+}  // namespace
+
 void add_compute(const Execution& execution, const Step& step, StepCycles& cycles) {
   const graph::Node& node = execution.graph.nodes[step.node];
   std::vector<const graph::TensorType*> types;
@@ -89,8 +90,6 @@ std::optional<double> move_cycles(const Execution& execution, const moves::MoveM
   }
   return sum;
 }
-
-}  // namespace
 
 std::optional<double> StepCycles::total() const {
   if (!bring || !compute || !settle) return std::nullopt;

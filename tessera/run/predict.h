@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/moves/price.h"
 #include "tessera/run/execution.h"
 
 namespace tessera::run {
@@ -36,6 +37,12 @@ struct StepCycles {
 /// Example: matmul [32, 1024]·[1024, 512] f32 in blocks of 4x4 on wse2: 16·1024 multiply-adds on
 /// each place, one per cycle: 16384 cycles.
 Result<std::vector<StepCycles>> predict(const Execution& execution);
+
+/// Sets what computing of a step takes, and its classes.
+void add_compute(const Execution& execution, const Step& step, StepCycles& cycles);
+/// What moves between buffers take, one after the other; empty if one cannot be priced.
+std::optional<double> move_cycles(const Execution& execution, const moves::MoveModel& model,
+                                  const std::vector<Move>& moves);
 
 /// The sum over all steps; empty if one is unknown.
 std::optional<double> total_cycles(const std::vector<StepCycles>& steps);
