@@ -75,6 +75,16 @@ Status plan_space(Execution& execution, const target::MemorySpace& space) {
 
 }  // namespace
 
+Result<std::int64_t> bytes_of(const Buffer& buffer, const Machine& machine) {
+  const target::MemorySpace* const space = machine.find_space(buffer.space);
+  if (space == nullptr) {
+    return Error{ErrorCode::kUnknownName,
+                 cat("value '", buffer.name, "' is in memory '", buffer.space, "', which ",
+                     machine.name, " does not have")};
+  }
+  return bytes_in(buffer, *space, machine);
+}
+
 Status plan_memory(Execution& execution) {
   for (const Buffer& buffer : execution.buffers) {
     if (execution.machine.find_space(buffer.space) != nullptr) continue;

@@ -6,6 +6,10 @@
 
 namespace tessera::run {
 
+/// What each part of its memory needs of a buffer, aligned. kUnknownName for a memory that the
+/// machine does not have; those of target::fits.
+Result<std::int64_t> bytes_of(const Buffer& buffer, const Machine& machine);
+
 /// Gives every buffer of an execution its bytes and its offset, and states what each memory needs.
 /// Every place of the mesh has all slots that a layout allocates, so one plan serves all places.
 /// Errors: kUnknownName for a memory that the machine does not have; kDoesNotFit, which names the

@@ -5,7 +5,6 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
-#include "tessera/graph/graph_json.h"
 #include "tessera/graph/random_weights.h"
 #include "tessera/run/default_layouts.h"
 #include "tessera/run/execute.h"
@@ -15,7 +14,7 @@
 #include "tools/files/mapped_file.h"
 #include "tools/files/replace_file.h"
 #include "tools/files/text_file.h"
-#include "tools/graph/read_graph.h"
+#include "tools/graph/read_model.h"
 #include "tools/json/json.h"
 #include "tools/run/run_inputs.h"
 #include "tools/run/run_outputs.h"
@@ -32,27 +31,6 @@ namespace tessera::tools {
 namespace {
 
 constexpr std::size_t kMaxLayoutsBytes = std::size_t{16} << 20;
-
-Result<graph::Graph> read_model(const Request& request, Console& console) {
-  TESSERA_TRY(onnx_import::ImportOptions options, read_bindings(request));
-  const std::string& file = request.text("model");
-  options.folder = folder_of(file);
-  TESSERA_TRY(const std::string bytes, file == "-"
-                                           ? read_text_stream(console.in, graph::kMaxGraphBytes)
-                                           : read_text_file(file, graph::kMaxGraphBytes));
-  Result<ReadGraph> read =
-      read_graph(bytes, file == "-" ? GraphFormat::kUnknown : format_of_name(file), options);
-  if (!read) {
-    Error error = located(read.error(), file == "-" ? "<stdin>" : file, bytes);
-    error.span.reset();
-    return error;
-  }
-  if (read->unsupported.empty()) return std::move(read->graph);
-  const onnx_import::Unsupported& first = read->unsupported.front();
-  return Error{ErrorCode::kNotSupported,
-               cat("node ", quote(first.node), " (", first.op, "): ", first.reason), std::nullopt,
-               "tessera graph MODEL lists all nodes that are not supported"};
-}
 
 Status check_out(const Request& request) {
   if (request.has("trace")) TESSERA_CHECK_OK(check_folder_of(request.text("trace")));
