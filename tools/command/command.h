@@ -157,6 +157,7 @@ Verb targets_verb();
 Verb graph_verb();
 Verb propagate_verb();
 Verb view_verb();
+Verb plan_verb();
 Verb run_verb();
 Verb bench_verb();
 Verb completion_verb();

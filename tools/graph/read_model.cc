@@ -5,7 +5,9 @@
 #include "tessera/graph/graph_json.h"
 #include "tools/files/replace_file.h"
 #include "tools/files/text_file.h"
+#include "tools/graph/graph_flags.h"
 #include "tools/graph/read_graph.h"
+#include "tools/targets/read_target.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {

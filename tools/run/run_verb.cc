@@ -6,6 +6,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/graph/random_weights.h"
+#include "tessera/plan/model/model_plan.h"
 #include "tessera/run/default_layouts.h"
 #include "tessera/run/execute.h"
 #include "tools/command/command.h"
@@ -16,6 +17,7 @@
 #include "tools/files/text_file.h"
 #include "tools/graph/read_model.h"
 #include "tools/json/json.h"
+#include "tools/plan/plan_file.h"
 #include "tools/run/run_inputs.h"
 #include "tools/run/run_outputs.h"
 #include "tools/run/run_report.h"
@@ -61,9 +63,23 @@ std::int64_t result_bytes(const graph::Graph& graph) {
   return sum.saturated();
 }
 
+/// By the plan of a file, which is of the model as it was read, without random elements.
+Result<std::optional<run::Execution>> planned_execution(const Request& request,
+                                                        const graph::Graph& graph,
+                                                        const Machine& machine) {
+  if (!request.has("plan")) return std::optional<run::Execution>();
+  TESSERA_TRY(const plan::ModelPlan plan, read_plan_file(request.text("plan"), graph, machine));
+  TESSERA_TRY(run::Execution execution, plan::execution_of(plan, graph, machine));
+  return std::optional(std::move(execution));
+}
+
 Result<Verdict> run(const Request& request, Console& console) {
   if (!request.has("target")) {
     return usage("a run needs a machine", "give --target: tessera targets lists them");
+  }
+  if (request.has("plan") && request.has("layouts")) {
+    return usage("--plan and --layouts both say where values are",
+                 "pin layouts when planning: tessera plan --pins");
   }
   TESSERA_CHECK_OK(check_out(request));
   TESSERA_TRY(const int threads, thread_count(request.number("threads")));
@@ -75,8 +91,13 @@ Result<Verdict> run(const Request& request, Console& console) {
     TESSERA_TRY(const std::string text, read_text_file(file, kMaxLayoutsBytes));
     TESSERA_TRY(layouts, read_value_layouts(text, file, graph));
   }
+  TESSERA_TRY(std::optional<run::Execution> planned, planned_execution(request, graph, machine));
   TESSERA_TRY(const GivenTensors given, elements_of(graph, request));
-  TESSERA_TRY(const run::Execution execution, run::compile_with_defaults(graph, machine, layouts));
+  if (!planned) {
+    TESSERA_TRY(planned, run::compile_with_defaults(graph, machine, layouts));
+  }
+  run::Execution& execution = *planned;
+  execution.graph = graph;
   if (!console.json) {
     console.out << needs_text(execution, console.terminal);
     console.out.flush();
@@ -126,7 +147,8 @@ Verb run_verb() {
       "every place is planned before anything runs, and printed; a model that does not fit is an "
       "error that names the tensors. Layouts come from a file with lines NAME: LAYOUT, where NAME "
       "may contain * and LAYOUT is the layout of a tensor in any notation; values without a line "
-      "are cut into rows and columns by their size. Elements of inputs come from --in, or are "
+      "are cut into rows and columns by their size. --plan takes layouts, the division of work and "
+      "offsets from a plan instead. Elements of inputs come from --in, or are "
       "random with --random, which also makes the weights that the model does not have. --out "
       "writes each output to DIR/NAME.npy. With --check, the results of every op are compared with "
       "the op on whole tensors, and what a place reads must have been written there; the exit "
@@ -139,6 +161,7 @@ Verb run_verb() {
   verb.flags = {
       {"target", ValueKind::kText, "T", "required: the machine, a name or a path"},
       {"layouts", ValueKind::kText, "FILE", "lines NAME: LAYOUT, in any notation"},
+      {"plan", ValueKind::kText, "FILE", "a plan of this model and target, made by tessera plan"},
       {"in", ValueKind::kTexts, "NAME=FILE", "elements of an input or a parameter, .npy"},
       {"random", ValueKind::kNumber, "SEED", "random elements for what has none"},
       {"out", ValueKind::kText, "DIR", "a folder for the outputs"},

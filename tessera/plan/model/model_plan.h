@@ -153,7 +153,8 @@ struct ModelPlan {
 
 /// Plans a model. Every plan that is returned fits: run::compile has found its offsets.
 /// Errors: those of graph::check and Machine::check; kNotSupported for ops that run/ cannot carry
-/// out, all of them by name; those of on_coordinates for pins, by the name of the value;
+/// out, all of them by name; kShapeMismatch, kBadDType and those of on_coordinates for pins, by the
+/// name of the value;
 /// kDoesNotFit, with what is missing where.
 /// Example: an MLP on wse2 gets the work of each matmul divided by rows and columns, weights stored
 /// where they are read, and activations that stay in place between ops.

@@ -23,6 +23,20 @@ constexpr std::int64_t kMostRounds = 24;
 
 using Clock = std::chrono::steady_clock;
 
+Status check_pins(const graph::Graph& graph, const PlanOptions& options) {
+  for (std::size_t v = 0; v < graph.values.size() && v < options.pins.size(); ++v) {
+    if (!options.pins[v]) continue;
+    const graph::Value& value = graph.values[v];
+    const Layout& pin = *options.pins[v];
+    if (pin.shape() == value.type.shape && pin.dtype() == value.type.dtype) continue;
+    return Error{
+        pin.shape() == value.type.shape ? ErrorCode::kBadDType : ErrorCode::kShapeMismatch,
+        cat("value '", value.name, "' is ", value.type.to_string(), ", its pinned layout is of ",
+            dtype_name(pin.dtype()), "[", pin.shape().to_string(), "]")};
+  }
+  return ok_status();
+}
+
 /// A choice that fits, with its execution.
 struct Fitting {
   Choice choice;
@@ -235,6 +249,7 @@ Result<ModelPlan> plan_model(const graph::Graph& graph, const Machine& machine,
   const auto begin = Clock::now();
   TESSERA_CHECK_OK(machine.check());
   TESSERA_CHECK_OK(graph::check(graph));
+  TESSERA_CHECK_OK(check_pins(graph, options));
   const Result<run::Execution> standard = run::compile_with_defaults(graph, machine, options.pins);
   TESSERA_TRY(Decisions decisions,
               Decisions::make(graph, machine, options, standard ? &*standard : nullptr));

@@ -1,34 +1,306 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/graph/builder.h"
 #include "tessera/graph/models/models.h"
+#include "tessera/plan/model/baselines.h"
+#include "tessera/plan/model/decisions.h"
 #include "tessera/plan/model/model_plan.h"
+#include "tessera/plan/model/validate_plan.h"
+#include "tessera/run/default_layouts.h"
+#include "tessera/run/execute.h"
+#include "tessera/run/predict.h"
+#include "tessera/testing/graph/random_graphs.h"
+#include "tessera/testing/graph/random_run.h"
+#include "tessera/testing/run/run_law.h"
 
 namespace tessera::plan {
 namespace {
 
-TEST(PlanModel, Figures) {
-  const auto graph = *graph::make_model("mlp", {});
-  for (const auto* name : {"wse2", "wormhole", "wormhole-8", "spyre"}) {
-    const auto plan = plan_model(graph, **target::find_machine(name));
+using test::Dice;
+
+/// wse2 with fewer places and memory.
+Machine small_wafer(std::int64_t rows, std::int64_t cols, std::int64_t bytes = 36864) {
+  Machine machine = **target::find_machine("wse2");
+  machine.name = "small";
+  machine.mesh[0].extents = {rows, cols};
+  machine.rules.fabric.reset();
+  machine.notes.clear();
+  machine.compute = {{"vector", "", "", 1}};
+  // The host's memory is reached at the border of the whole wafer.
+  std::erase_if(machine.memory,
+                [&](const target::MemorySpace& space) { return space.name != machine.data_space; });
+  for (target::MemorySpace& space : machine.memory) {
+    if (space.name != machine.data_space) continue;
+    space.reserved.clear();
+    space.bytes = bytes;
+  }
+  return machine;
+}
+
+const std::vector<std::pair<std::int64_t, std::int64_t>> kMeshes = {{1, 1}, {2, 2}, {2, 3}, {4, 4}};
+
+PlanOptions options_of(std::size_t candidates) {
+  PlanOptions options;
+  options.most_work = candidates;
+  options.most_layouts = candidates;
+  options.rounds = 2000;
+  options.threads = 1;
+  return options;
+}
+
+/// y = relu(x·w + b).
+graph::Graph layer(std::int64_t rows = 8, std::int64_t k = 32, std::int64_t columns = 16) {
+  graph::GraphBuilder builder("layer");
+  const auto x = *builder.input("x", {rows, k});
+  const auto w = *builder.parameter("w", {k, columns});
+  const auto b = *builder.parameter("b", {columns});
+  const auto h = *builder.add("matmul", {x, w}, {}, "h");
+  const auto a = *builder.add("add", {h, b}, {}, "a");
+  const auto y = *builder.add("relu", {a}, {}, "y");
+  (void)builder.output(y);
+  return std::move(builder).finish();
+}
+
+/// What run/ says of the whole, whatever the planner's prices were.
+std::optional<double> cycles_of_run(const Decisions& decisions, const Choice& choice) {
+  run::CompileOptions options;
+  options.work = decisions.work_of(choice);
+  options.offsets = false;
+  const auto layouts = decisions.layouts_of(choice);
+  if (!layouts) return std::nullopt;
+  const auto execution = run::compile(decisions.graph(), decisions.machine(), *layouts, options);
+  if (!execution) return std::nullopt;
+  const auto cycles = run::predict(*execution);
+  return cycles ? run::total_cycles(*cycles) : std::nullopt;
+}
+
+/// Every choice, each compiled and predicted as a whole: no price of the planner is used.
+TEST(PlanModel, IsTheBestOfAllChoices) {
+  int compared = 0;
+  std::int64_t tried = 0;
+  for (std::uint64_t seed = 0; seed < test::tries(60); ++seed) {
+    Dice dice(seed * 677 + 5);
+    const graph::Graph graph = test::random_graph(dice, 3);
+    const auto [rows, cols] = kMeshes[seed % kMeshes.size()];
+    const Machine machine = small_wafer(rows, cols, 1 << 20);
+    const PlanOptions options = options_of(2);
+    const auto standard = run::compile_with_defaults(graph, machine, {});
+    ASSERT_TRUE(standard) << standard.error().message;
+    auto decisions = Decisions::make(graph, machine, options, &*standard);
+    ASSERT_TRUE(decisions) << decisions.error().message << graph::to_string(graph);
+    std::int64_t choices = 1;
+    for (const choose::Node& node : decisions->problem().nodes) {
+      choices = std::min<std::int64_t>(choices * std::ssize(node.costs), 1 << 20);
+    }
+    if (choices > 600 || !decisions->assumed().empty()) continue;
+    std::optional<double> least;
+    Choice choice(decisions->problem().nodes.size(), 0);
+    for (std::int64_t n = 0; n < choices; ++n) {
+      std::int64_t rest = n;
+      for (std::size_t d = 0; d < choice.size(); ++d) {
+        const std::int64_t count = std::ssize(decisions->problem().nodes[d].costs);
+        choice[d] = rest % count;
+        rest /= count;
+      }
+      const std::optional<double> cycles = cycles_of_run(*decisions, choice);
+      const std::optional<double> summed = cycles_of(*decisions, choice);
+      ASSERT_EQ(cycles.has_value(), summed.has_value()) << graph::to_string(graph);
+      if (!cycles) continue;
+      ++tried;
+      ASSERT_NEAR(*cycles, *summed, 0.01 * static_cast<double>(choice.size()));
+      if (!least || *cycles < *least) least = cycles;
+    }
+    const auto plan = plan_model(graph, machine, options);
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_TRUE(least);
+    EXPECT_NEAR(plan->cycles, *least, 0.02 * static_cast<double>(choice.size()))
+        << graph::to_string(graph) << " seed " << seed;
+    EXPECT_LE(plan->lower_bound_cycles, *least + 0.02 * static_cast<double>(choice.size()));
+    ++compared;
+  }
+  EXPECT_GE(compared, test::tries(60) / 2);
+  EXPECT_GE(tried, 100);
+  std::cout << compared << " graphs, " << tried << " choices\n";
+}
+
+/// Plans run, with the results of the naive evaluator, in the memory that they state.
+TEST(PlanModel, PlansOfRandomGraphsRun) {
+  int ran = 0;
+  for (std::uint64_t seed = 0; seed < test::tries(60); ++seed) {
+    Dice dice(seed * 389 + 1);
+    graph::Graph graph = test::random_graph(dice, 6);
+    const auto inputs = test::random_inputs(dice, graph);
+    const auto expected = test::naive_evaluate(graph, inputs);
+    if (!expected) continue;
+    const auto [rows, cols] = kMeshes[seed % kMeshes.size()];
+    const std::int64_t bytes = seed % 3 == 0 ? 2048 : 36864;
+    const Machine machine = small_wafer(rows, cols, bytes);
+    const auto plan = plan_model(graph, machine, options_of(6));
+    if (!plan && plan.error().code == ErrorCode::kDoesNotFit) continue;
+    ASSERT_TRUE(plan) << plan.error().message << graph::to_string(graph) << seed;
+    const std::vector<PlanFinding> findings = validate(*plan, graph, machine);
+    for (const PlanFinding& finding : findings) ADD_FAILURE() << finding.message << " " << seed;
+    for (const run::SpaceNeed& need : plan->spaces) {
+      if (need.space == machine.data_space) {
+        EXPECT_LE(need.peak_bytes, bytes);
+      }
+    }
+    const auto execution = execution_of(*plan, graph, machine);
+    ASSERT_TRUE(execution) << execution.error().message;
+    std::map<std::string, run::HostTensor> given;
+    for (const auto& [name, tensor] : inputs) given[name] = test::host_tensor(tensor);
+    ThreadPool pool(2);
+    const auto device = run::device_for(*execution, true);
+    ASSERT_TRUE(device) << device.error().message;
+    const auto result = run::execute(*execution, **device, given, pool);
+    ASSERT_TRUE(result) << result.error().message << graph::to_string(graph) << seed;
+    for (std::size_t o = 0; o < expected->size(); ++o) {
+      const test::NaiveTensor& wanted = (*expected)[o];
+      EXPECT_EQ(test::apart(test::naive_of(result->outputs[o]), wanted,
+                            test::tolerance_of(wanted.type.dtype)),
+                "")
+          << graph::to_string(graph) << " seed " << seed;
+    }
+    ++ran;
+  }
+  EXPECT_GE(ran, test::tries(60) / 4);
+  std::cout << ran << " plans ran\n";
+}
+
+TEST(PlanModel, IsNeverSlowerThanTheDefaultOrAGreedyChoice) {
+  const graph::Graph graph = layer(32, 64, 48);
+  for (const auto& [rows, cols] : kMeshes) {
+    const auto plan = plan_model(graph, small_wafer(rows, cols, 1 << 20));
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_EQ(plan->baselines.size(), 3U);
+    for (const Baseline& each : plan->baselines) {
+      ASSERT_TRUE(each.cycles) << each.name;
+      EXPECT_LE(plan->cycles, *each.cycles + 0.1) << each.name;
+    }
+    EXPECT_GE(plan->cycles + 0.1, plan->lower_bound_cycles);
+  }
+}
+
+/// A matmul [4096, 4]·[4, 4] on 4x4 places: the rows are the work, 4096/16 of them on each place,
+/// 256·4·4 multiply-adds; 4096·4 of an elementwise op on 16 places.
+TEST(PlanModel, DividesLongRowsOverBothAxes) {
+  const auto plan = plan_model(layer(4096, 4, 4), small_wafer(4, 4));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->ops[0].compute_cycles, 256 * 4 * 4);
+  EXPECT_EQ(plan->ops[1].compute_cycles, 4096 * 4 / 16);
+  EXPECT_EQ(plan->cycles, 256 * 4 * 4 + 2 * 4096 * 4 / 16);
+  EXPECT_EQ(plan->moves, 0);
+}
+
+TEST(PlanModel, KeepsWithinMemoryOrSaysWhatIsMissing) {
+  const graph::Graph graph = layer(32, 64, 48);  // x 8 KB, w 12 KB, each result 6 KB
+  const auto roomy = plan_model(graph, small_wafer(2, 2));
+  ASSERT_TRUE(roomy);
+  for (const std::int64_t bytes : {16384, 12288, 9216}) {
+    const Machine machine = small_wafer(2, 2, bytes);
+    const auto plan = plan_model(graph, machine);
     if (!plan) {
-      std::cout << name << " " << plan.error().message << "\n";
+      EXPECT_EQ(plan.error().code, ErrorCode::kDoesNotFit) << plan.error().message;
       continue;
     }
-    std::cout << name << " cycles " << plan->cycles << " bound " << plan->lower_bound_cycles
-              << " s " << plan->plan_seconds << " W " << plan->work_candidates << " L "
-              << plan->layout_candidates << " P " << plan->moves_priced << " rounds "
-              << plan->memory_rounds << "\n";
-    for (const auto& b : plan->baselines)
-      std::cout << "  " << b.name << " " << b.cycles.value_or(-1) << "\n";
-    for (const auto& op : plan->ops)
-      std::cout << "    " << op.work_text << " " << op.bring_cycles << " " << op.compute_cycles
-                << " " << op.settle_cycles << " / " << (op.runner_up ? op.runner_up->work : "")
-                << " " << (op.runner_up ? op.runner_up->more_cycles : 0) << "\n";
+    EXPECT_LE(plan->spaces[0].peak_bytes, bytes);
+    EXPECT_GE(plan->cycles + 0.1, roomy->lower_bound_cycles);
+    EXPECT_TRUE(validate(*plan, graph, machine).empty());
   }
+  EXPECT_TRUE(plan_model(graph, small_wafer(2, 2, 16384)));
+}
+
+TEST(PlanModel, NeedsLessMemoryIfAsked) {
+  const graph::Graph graph = layer(32, 64, 48);
+  const Machine machine = small_wafer(2, 2);
+  const auto fast = plan_model(graph, machine);
+  PlanOptions options;
+  options.objective = Objective::kMemory;
+  const auto small = plan_model(graph, machine, options);
+  ASSERT_TRUE(fast);
+  ASSERT_TRUE(small) << small.error().message;
+  EXPECT_LT(small->spaces[0].peak_bytes, fast->spaces[0].peak_bytes);
+  EXPECT_GE(small->cycles + 0.1, fast->cycles);
+  EXPECT_TRUE(validate(*small, graph, machine).empty());
+}
+
+TEST(PlanModel, HonoursPinsOrRefusesThem) {
+  const graph::Graph graph = layer();
+  const Machine machine = small_wafer(2, 2);
+  PlanOptions options;
+  options.pins.resize(graph.values.size());
+  options.pins[3] = *Layout::row_major(graph.values[3].type.shape, DType::kF32);
+  const auto plan = plan_model(graph, machine, options);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->layouts[3].mesh().elements(), 1);
+  EXPECT_GE(plan->cycles + 0.1, plan_model(graph, machine)->cycles);
+  options.pins[3] = *Layout::row_major(graph.values[0].type.shape, DType::kF32);
+  EXPECT_EQ(plan_model(graph, machine, options).error().code, ErrorCode::kShapeMismatch);
+}
+
+TEST(PlanModel, NamesEveryOpThatCannotBePlanned) {
+  graph::GraphBuilder builder("opaque");
+  const auto x = *builder.input("x", {4});
+  const graph::TensorType type = builder.type(x);
+  const auto y = builder.add_node("node", "opaque", {x}, {"y"}, {}, {type});
+  if (!y) GTEST_SKIP() << y.error().message;
+  (void)builder.output((*y)[0]);
+  const auto plan = plan_model(std::move(builder).finish(), small_wafer(2, 2));
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, ErrorCode::kNotSupported);
+}
+
+/// A plan with one thing changed is found to be wrong, by the right name.
+TEST(ValidatePlan, FindsEveryFlaw) {
+  const graph::Graph graph = layer();
+  const Machine machine = small_wafer(2, 2);
+  const auto right = plan_model(graph, machine);
+  ASSERT_TRUE(right);
+  EXPECT_TRUE(validate(*right, graph, machine).empty());
+  const auto flaws_of = [&](const auto& change) {
+    ModelPlan plan = *right;
+    change(plan);
+    std::vector<PlanFlaw> flaws;
+    for (const PlanFinding& finding : validate(plan, graph, machine)) {
+      flaws.push_back(finding.flaw);
+    }
+    return flaws;
+  };
+  const auto has = [&](PlanFlaw flaw, const auto& change) {
+    const std::vector<PlanFlaw> flaws = flaws_of(change);
+    EXPECT_NE(std::ranges::find(flaws, flaw), flaws.end()) << flaw_name(flaw);
+  };
+  has(PlanFlaw::kOtherModel, [](ModelPlan& plan) { plan.model_hash = "0"; });
+  has(PlanFlaw::kOtherTarget, [](ModelPlan& plan) { plan.target_hash = "0"; });
+  has(PlanFlaw::kWrongCount, [](ModelPlan& plan) { plan.ops.pop_back(); });
+  has(PlanFlaw::kWrongCount, [](ModelPlan& plan) { plan.layouts.pop_back(); });
+  has(PlanFlaw::kWrongLayout, [](ModelPlan& plan) { std::swap(plan.layouts[0], plan.layouts[1]); });
+  has(PlanFlaw::kOverlap, [](ModelPlan& plan) { plan.buffers[1].offset = plan.buffers[2].offset; });
+  has(PlanFlaw::kTooMuchMemory, [](ModelPlan& plan) { plan.buffers[0].offset = 36864; });
+  has(PlanFlaw::kTooMuchMemory, [](ModelPlan& plan) { plan.buffers[0].offset = -16; });
+  has(PlanFlaw::kTooMuchMemory, [](ModelPlan& plan) { plan.buffers[0].bytes += 16; });
+  has(PlanFlaw::kDoesNotRun, [](ModelPlan& plan) { std::swap(plan.ops[0], plan.ops[2]); });
+  has(PlanFlaw::kWrongPrice, [](ModelPlan& plan) { plan.ops[0].compute_cycles += 1; });
+  has(PlanFlaw::kWrongSum, [](ModelPlan& plan) { plan.cycles += 1; });
+  has(PlanFlaw::kWrongBound, [](ModelPlan& plan) { plan.lower_bound_cycles = plan.cycles + 1; });
+}
+
+TEST(ExecutionOf, RefusesOtherModelsAndMachines) {
+  const graph::Graph graph = layer();
+  const auto plan = plan_model(graph, small_wafer(2, 2));
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(execution_of(*plan, graph, small_wafer(2, 2)));
+  EXPECT_EQ(execution_of(*plan, layer(16), small_wafer(2, 2)).error().code,
+            ErrorCode::kContradiction);
+  EXPECT_EQ(execution_of(*plan, graph, small_wafer(2, 3)).error().code, ErrorCode::kContradiction);
 }
 
 }  // namespace

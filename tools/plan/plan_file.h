@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tessera/base/result.h"
+#include "tessera/graph/graph.h"
+#include "tessera/plan/model/model_plan.h"
+#include "tessera/target/machine.h"
+
+/// tools/plan/: the verb that plans a model. A model, a target and pinned layouts come in; a plan,
+/// a file of it, or what is wrong with one goes out. What is decided is decided by tessera/plan.
+namespace tessera::tools {
+
+/// The version of plan files, the value of their key "tessera_plan".
+inline constexpr int kPlanFormat = 1;
+
+/// A plan as the text of a file. Layouts and work are in the native notation, which has a text for
+/// all of them.
+std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph);
+
+/// The plan of a file. Law: read_plan(plan_json(p, g), g) gives the layouts, work, order, offsets
+/// and figures of p.
+/// Errors: kSyntax for a text that is no JSON, or has no plan of this format; kContradiction for a
+/// plan of another model; kBadJson, naming the field, for one that is missing or of another kind;
+/// those of parse_tensor for its layouts.
+Result<plan::ModelPlan> read_plan(std::string_view text, const graph::Graph& graph);
+
+/// The plan of the file that the flag or word `name` states, which must be for this model and this
+/// machine: kContradiction.
+Result<plan::ModelPlan> read_plan_file(const std::string& name, const graph::Graph& graph,
+                                       const Machine& machine);
+
+}  // namespace tessera::tools
