@@ -73,7 +73,8 @@ struct PlanOptions {
   Objective objective = Objective::kTime;
   /// Per value of the graph: a layout that it must have. Empty: none at all.
   std::vector<std::optional<Layout>> pins = {};
-  double seconds = 10;              ///< the search ends after this time
+  double seconds = 10;              ///< for choices; the search ends after this time,
+  double enough_gap = 0.001;        ///< or with a choice that is proven to be this near the best
   std::int64_t rounds = INT64_MAX;  ///< of choose/: the same plan on every machine
   std::uint64_t seed = 1;
   int threads = 2;

@@ -74,8 +74,15 @@ class Search {
 Result<choose::Solution> Search::solve(const choose::Problem& problem) const {
   choose::SolveOptions options;
   const std::chrono::duration<double> left = end_ - Clock::now();
-  // Later rounds of a search that is out of time still get a first choice.
-  options.seconds = std::max(left.count(), 0.05);
+  // A model that does not fit at once is chosen again, and out of time it still gets a choice.
+  options.seconds = std::max(left.count() / 3, 0.05);
+  options.progress = [](void* enough, const choose::Progress& progress) {
+    if (!progress.cost) return true;
+    const auto cost = static_cast<double>(*progress.cost);
+    return cost - static_cast<double>(progress.lower_bound) > *static_cast<double*>(enough) * cost;
+  };
+  double enough = options_.enough_gap;
+  options.progress_context = &enough;
   options.rounds = options_.rounds;
   options.seed = options_.seed;
   options.threads = options_.threads;

@@ -53,6 +53,7 @@ PlanOptions options_of(std::size_t candidates) {
   options.most_layouts = candidates;
   options.rounds = 2000;
   options.threads = 1;
+  options.enough_gap = 0;
   return options;
 }
 
