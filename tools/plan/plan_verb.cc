@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <ostream>
 #include <utility>
 
@@ -9,8 +8,9 @@
 #include "tessera/plan/model/validate_plan.h"
 #include "tools/command/bug.h"
 #include "tools/command/command.h"
-#include "tools/command/usage.h"
+#include "tools/command/search_input.h"
 #include "tools/command/thread_count.h"
+#include "tools/command/usage.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/text_file.h"
 #include "tools/graph/read_model.h"
@@ -25,7 +25,6 @@ namespace tessera::tools {
 namespace {
 
 constexpr std::size_t kMaxPinsBytes = std::size_t{16} << 20;
-constexpr double kMostSeconds = 1e6;
 constexpr std::int64_t kMostCandidates = 4096;
 constexpr int kUsedThreads = 2;
 
@@ -38,15 +37,7 @@ Result<plan::PlanOptions> read_options(const Request& request, const graph::Grap
                  "time or memory");
   }
   if (request.has("seconds")) {
-    const std::string& text = request.text("seconds");
-    const char* const last = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data(), last, options.seconds);
-    if (error != std::errc() || end != last || !(options.seconds >= 0) ||
-        options.seconds > kMostSeconds) {
-      return Error{ErrorCode::kBadNumber,
-                   cat("--seconds: ", quote(text), " is not a number of seconds from 0 to 1000000"),
-                   std::nullopt, "as in --seconds 0.5"};
-    }
+    TESSERA_TRY(options.seconds, read_seconds(request.text("seconds")));
   }
   if (request.has("candidates")) {
     const std::int64_t most = request.number("candidates");
