@@ -8,8 +8,8 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/tensor.h"
 #include "tessera/ops/loops.h"
+#include "tessera/ops/shares.h"
 #include "tessera/plan/model/candidates.h"
-#include "tessera/run/local_boxes.h"
 #include "tools/files/text_file.h"
 #include "tools/json/json.h"
 #include "tools/terminal/text.h"
@@ -34,7 +34,7 @@ Json op_json(const plan::PlannedOp& op, const graph::Graph& graph) {
   json["name"] = node.name;
   json["op"] = node.op.name();
   json["divided"] = op.work_text;
-  const Result<Layout> iterations = run::iterations_layout(*op.work);
+  const Result<Layout> iterations = ops::iterations_layout(*op.work);
   json["work"] = iterations ? Json(print_native(Placement(*iterations))) : Json();
   json["bring_cycles"] = op.bring_cycles;
   json["compute_cycles"] = op.compute_cycles;

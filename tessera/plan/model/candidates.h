@@ -38,7 +38,7 @@ std::vector<Division> divisions_of(const ops::Loops& loops, const Machine& machi
                                    std::size_t most);
 
 /// The work map whose iterations are divided over places as this layout divides them: the inverse
-/// of run::iterations_layout, which is how files state work. Errors: those of WorkMap::make, and
+/// of ops::iterations_layout, which is how files state work. Errors: those of WorkMap::make, and
 /// kShapeMismatch for a layout of other iterations.
 Result<ops::WorkMap> work_of_layout(const ops::Loops& loops, const Layout& iterations);
 
