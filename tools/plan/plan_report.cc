@@ -41,7 +41,7 @@ Json seconds_json(const Machine& machine, const std::optional<double>& cycles) {
 }
 
 std::string layout_text(const Layout& layout) {
-  const std::string text = print_native(Placement(layout));
+  std::string text = print_native(Placement(layout));
   const std::size_t comma = text.find(", ");
   if (comma == std::string::npos) return text;
   return text.substr(comma + 2, text.size() - comma - 3);

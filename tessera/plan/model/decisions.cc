@@ -374,7 +374,7 @@ std::vector<std::optional<ops::WorkMap>> Decisions::work_of(const Choice& choice
     const Result<Shape> mesh = Shape::make(std::move(extents));
     if (mesh) form.mesh = *mesh;
     Result<ops::WorkMap> small = ops::WorkMap::make(class_of(n).loops(), std::move(form));
-    list.push_back(small ? *std::move(small) : work);
+    list.emplace_back(small ? *std::move(small) : work);
   }
   return list;
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -76,7 +75,7 @@ class OpClass {
   /// Errors: those of run/ for the op (begin in compile_step.h).
   static Result<OpClass> make(const graph::Graph& graph, const graph::Node& node,
                               const Machine& machine);
-  bool matches(const graph::Graph& graph, const graph::Node& node) const;
+  bool matches(const graph::Graph& graph, const graph::Node& other) const;
 
   const ops::Loops& loops() const { return loops_; }
   const std::vector<WorkCandidate>& candidates() const { return candidates_; }

@@ -2,60 +2,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <iostream>
-#include <limits>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "tessera/base/text.h"
 #include "tessera/graph/builder.h"
-#include "tessera/graph/models/models.h"
-#include "tessera/plan/model/baselines.h"
-#include "tessera/plan/model/decisions.h"
-#include "tessera/plan/model/model_plan.h"
 #include "tessera/plan/model/validate_plan.h"
-#include "tessera/run/default_layouts.h"
-#include "tessera/run/execute.h"
-#include "tessera/run/predict.h"
-#include "tessera/testing/graph/random_graphs.h"
-#include "tessera/testing/graph/random_run.h"
-#include "tessera/testing/run/run_law.h"
+#include "tessera/testing/plan/plan_law.h"
 
 namespace tessera::plan {
 namespace {
 
-using test::Dice;
-
-/// wse2 with fewer places and memory.
-Machine small_wafer(std::int64_t rows, std::int64_t cols, std::int64_t bytes = 36864) {
-  Machine machine = **target::find_machine("wse2");
-  machine.name = "small";
-  machine.mesh[0].extents = {rows, cols};
-  machine.rules.fabric.reset();
-  machine.notes.clear();
-  machine.compute = {{"vector", "", "", 1}};
-  // The host's memory is reached at the border of the whole wafer.
-  std::erase_if(machine.memory,
-                [&](const target::MemorySpace& space) { return space.name != machine.data_space; });
-  for (target::MemorySpace& space : machine.memory) {
-    if (space.name != machine.data_space) continue;
-    space.reserved.clear();
-    space.bytes = bytes;
-  }
-  return machine;
-}
+using test::small_wafer;
 
 const std::vector<std::pair<std::int64_t, std::int64_t>> kMeshes = {{1, 1}, {2, 2}, {2, 3}, {4, 4}};
-
-PlanOptions options_of(std::size_t candidates) {
-  PlanOptions options;
-  options.most_work = candidates;
-  options.most_layouts = candidates;
-  options.rounds = 2000;
-  options.threads = 1;
-  options.enough_gap = 0;
-  return options;
-}
 
 /// y = relu(x·w + b).
 graph::Graph layer(std::int64_t rows = 8, std::int64_t k = 32, std::int64_t columns = 16) {
@@ -68,112 +27,6 @@ graph::Graph layer(std::int64_t rows = 8, std::int64_t k = 32, std::int64_t colu
   const auto y = *builder.add("relu", {a}, {}, "y");
   (void)builder.output(y);
   return std::move(builder).finish();
-}
-
-/// What run/ says of the whole, whatever the planner's prices were.
-std::optional<double> cycles_of_run(const Decisions& decisions, const Choice& choice) {
-  run::CompileOptions options;
-  options.work = decisions.work_of(choice);
-  options.offsets = false;
-  const auto layouts = decisions.layouts_of(choice);
-  if (!layouts) return std::nullopt;
-  const auto execution = run::compile(decisions.graph(), decisions.machine(), *layouts, options);
-  if (!execution) return std::nullopt;
-  const auto cycles = run::predict(*execution);
-  return cycles ? run::total_cycles(*cycles) : std::nullopt;
-}
-
-/// Every choice, each compiled and predicted as a whole: no price of the planner is used.
-TEST(PlanModel, IsTheBestOfAllChoices) {
-  int compared = 0;
-  std::int64_t tried = 0;
-  for (std::uint64_t seed = 0; seed < test::tries(60); ++seed) {
-    Dice dice(seed * 677 + 5);
-    const graph::Graph graph = test::random_graph(dice, 3);
-    const auto [rows, cols] = kMeshes[seed % kMeshes.size()];
-    const Machine machine = small_wafer(rows, cols, 1 << 20);
-    const PlanOptions options = options_of(2);
-    const auto standard = run::compile_with_defaults(graph, machine, {});
-    ASSERT_TRUE(standard) << standard.error().message;
-    auto decisions = Decisions::make(graph, machine, options, &*standard);
-    ASSERT_TRUE(decisions) << decisions.error().message << graph::to_string(graph);
-    std::int64_t choices = 1;
-    for (const choose::Node& node : decisions->problem().nodes) {
-      choices = std::min<std::int64_t>(choices * std::ssize(node.costs), 1 << 20);
-    }
-    if (choices > 600 || !decisions->assumed().empty()) continue;
-    std::optional<double> least;
-    Choice choice(decisions->problem().nodes.size(), 0);
-    for (std::int64_t n = 0; n < choices; ++n) {
-      std::int64_t rest = n;
-      for (std::size_t d = 0; d < choice.size(); ++d) {
-        const std::int64_t count = std::ssize(decisions->problem().nodes[d].costs);
-        choice[d] = rest % count;
-        rest /= count;
-      }
-      const std::optional<double> cycles = cycles_of_run(*decisions, choice);
-      const std::optional<double> summed = cycles_of(*decisions, choice);
-      ASSERT_EQ(cycles.has_value(), summed.has_value()) << graph::to_string(graph);
-      if (!cycles) continue;
-      ++tried;
-      ASSERT_NEAR(*cycles, *summed, 0.01 * static_cast<double>(choice.size()));
-      if (!least || *cycles < *least) least = cycles;
-    }
-    const auto plan = plan_model(graph, machine, options);
-    ASSERT_TRUE(plan) << plan.error().message;
-    ASSERT_TRUE(least);
-    EXPECT_NEAR(plan->cycles, *least, 0.02 * static_cast<double>(choice.size()))
-        << graph::to_string(graph) << " seed " << seed;
-    EXPECT_LE(plan->lower_bound_cycles, *least + 0.02 * static_cast<double>(choice.size()));
-    ++compared;
-  }
-  EXPECT_GE(compared, test::tries(60) / 2);
-  EXPECT_GE(tried, 100);
-  std::cout << compared << " graphs, " << tried << " choices\n";
-}
-
-/// Plans run, with the results of the naive evaluator, in the memory that they state.
-TEST(PlanModel, PlansOfRandomGraphsRun) {
-  int ran = 0;
-  for (std::uint64_t seed = 0; seed < test::tries(60); ++seed) {
-    Dice dice(seed * 389 + 1);
-    graph::Graph graph = test::random_graph(dice, 6);
-    const auto inputs = test::random_inputs(dice, graph);
-    const auto expected = test::naive_evaluate(graph, inputs);
-    if (!expected) continue;
-    const auto [rows, cols] = kMeshes[seed % kMeshes.size()];
-    const std::int64_t bytes = seed % 3 == 0 ? 2048 : 36864;
-    const Machine machine = small_wafer(rows, cols, bytes);
-    const auto plan = plan_model(graph, machine, options_of(6));
-    if (!plan && plan.error().code == ErrorCode::kDoesNotFit) continue;
-    ASSERT_TRUE(plan) << plan.error().message << graph::to_string(graph) << seed;
-    const std::vector<PlanFinding> findings = validate(*plan, graph, machine);
-    for (const PlanFinding& finding : findings) ADD_FAILURE() << finding.message << " " << seed;
-    for (const run::SpaceNeed& need : plan->spaces) {
-      if (need.space == machine.data_space) {
-        EXPECT_LE(need.peak_bytes, bytes);
-      }
-    }
-    const auto execution = execution_of(*plan, graph, machine);
-    ASSERT_TRUE(execution) << execution.error().message;
-    std::map<std::string, run::HostTensor> given;
-    for (const auto& [name, tensor] : inputs) given[name] = test::host_tensor(tensor);
-    ThreadPool pool(2);
-    const auto device = run::device_for(*execution, true);
-    ASSERT_TRUE(device) << device.error().message;
-    const auto result = run::execute(*execution, **device, given, pool);
-    ASSERT_TRUE(result) << result.error().message << graph::to_string(graph) << seed;
-    for (std::size_t o = 0; o < expected->size(); ++o) {
-      const test::NaiveTensor& wanted = (*expected)[o];
-      EXPECT_EQ(test::apart(test::naive_of(result->outputs[o]), wanted,
-                            test::tolerance_of(wanted.type.dtype)),
-                "")
-          << graph::to_string(graph) << " seed " << seed;
-    }
-    ++ran;
-  }
-  EXPECT_GE(ran, test::tries(60) / 4);
-  std::cout << ran << " plans ran\n";
 }
 
 TEST(PlanModel, IsNeverSlowerThanTheDefaultOrAGreedyChoice) {

@@ -56,30 +56,29 @@ void check_layouts(const ModelPlan& plan, const graph::Graph& graph, const Machi
 }
 
 void check_buffers(const ModelPlan& plan, const Machine& machine, Findings& findings) {
-  const std::vector<PlannedBuffer>& all = plan.buffers;
-  for (std::size_t a = 0; a < all.size(); ++a) {
-    const target::MemorySpace* const space = machine.find_space(all[a].space);
+  for (const PlannedBuffer& each : plan.buffers) {
+    const target::MemorySpace* const space = machine.find_space(each.space);
     if (space == nullptr) {
-      findings.add(PlanFlaw::kTooMuchMemory, cat("'", all[a].name, "' is in memory '", all[a].space,
-                                                 "', which is not there"));
+      findings.add(PlanFlaw::kTooMuchMemory,
+                   cat("'", each.name, "' is in memory '", each.space, "', which is not there"));
       continue;
     }
     const std::optional<std::int64_t> capacity = space->data_bytes();
-    if (all[a].offset < 0 || all[a].bytes < 0 || (capacity && all[a].bytes > *capacity) ||
-        (capacity && all[a].offset > *capacity - all[a].bytes)) {
+    if (each.offset < 0 || each.bytes < 0 || (capacity && each.bytes > *capacity) ||
+        (capacity && each.offset > *capacity - each.bytes)) {
       findings.add(PlanFlaw::kTooMuchMemory,
-                   cat("'", all[a].name, "': ", all[a].bytes, " bytes from ", all[a].offset,
-                       " on, ", space->name, " has ", capacity.value_or(0)));
+                   cat("'", each.name, "': ", each.bytes, " bytes from ", each.offset, " on, ",
+                       space->name, " has ", capacity.value_or(0)));
       continue;
     }
-    if (all[a].offset % std::max<std::int64_t>(space->align_bytes, 1) != 0) {
-      findings.add(PlanFlaw::kOverlap, cat("'", all[a].name, "': offset ", all[a].offset,
+    if (each.offset % std::max<std::int64_t>(space->align_bytes, 1) != 0) {
+      findings.add(PlanFlaw::kOverlap, cat("'", each.name, "': offset ", each.offset,
                                            " is no multiple of ", space->align_bytes));
     }
   }
   // Of each memory, in the order of their beginnings.
   std::map<std::string, std::vector<const PlannedBuffer*>> by_space;
-  for (const PlannedBuffer& each : all) {
+  for (const PlannedBuffer& each : plan.buffers) {
     if (each.bytes > 0) by_space[each.space].push_back(&each);
   }
   for (auto& [name, list] : by_space) {
