@@ -30,6 +30,7 @@ struct Lists {
   std::optional<std::int64_t> limit = {};
   std::optional<Span> limit_span = {};
   std::optional<Span> nodes_span = {};
+  std::optional<Span> edges_span = {};
   std::optional<Span> problem_span = {};
 };
 
@@ -239,7 +240,6 @@ class Reader {
 
  private:
   Status problem() {
-    std::optional<Span> edges_span;
     return scanner_.object("problem", [&](std::string_view key, Span span) -> Status {
       if (key == "nodes") {
         if (lists_.nodes_span) return repeated(key, span);
@@ -249,8 +249,8 @@ class Reader {
                                  {"usages", &lists_.usages, false}});
       }
       if (key == "edges") {
-        if (edges_span) return repeated(key, span);
-        edges_span = span;
+        if (lists_.edges_span) return repeated(key, span);
+        lists_.edges_span = span;
         return members("edges",
                        {{"nodes", &lists_.edges, false}, {"costs", &lists_.edge_costs, true}});
       }
@@ -308,6 +308,9 @@ class Reader {
                                       {&lists_.intervals, "intervals"},
                                       {&lists_.usages, "usages"}}) {
       if (!table->span) return missing(name, lists_.nodes_span);
+    }
+    if (lists_.edges.span.has_value() != lists_.edge_costs.span.has_value()) {
+      return missing(lists_.edges.span ? "costs" : "nodes", lists_.edges_span);
     }
     TESSERA_CHECK_OK(same_count(lists_.intervals, "intervals", lists_.costs, "costs"));
     TESSERA_CHECK_OK(same_count(lists_.usages, "usages", lists_.costs, "costs"));

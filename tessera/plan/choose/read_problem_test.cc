@@ -67,6 +67,8 @@ TEST(ReadProblem, PointsAtWhatIsWrong) {
       {"[5, 1]", "[5, 01]", kBadNumber, "01"},
       {"[4, 8]", "[4, 9223372036854775808]", kBadNumber, "9223372036854775808"},
       {"\"usages\"", "\"uses\"", kBadProblem, "\"nodes\""},
+      {"\"costs\": [[0, 0", "\"prices\": [[0, 0", kBadProblem, "\"edges\""},
+      {"\"nodes\": [[0, 1]]", "\"pairs\": [[0, 1]]", kBadProblem, "\"edges\""},
       {"[[5, 1], [0, 2]]", "[[5, 1]]", kBadProblem, "\"intervals\""},
       {"[4, 8]", "[4, 8, 9]", kBadProblem, "[4, 8, 9]"},
       {"[4, 8]", "[4, -8]", kBadProblem, "[4, -8]"},
