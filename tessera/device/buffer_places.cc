@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/moves/endpoints.h"
-#include "tessera/moves/stored.h"
 
 namespace tessera::device {
 namespace {
@@ -44,6 +44,16 @@ Result<reshard::PhysicalMesh> parts_of(const Machine& machine) {
   parts.why_no_fabric = "parts of memories are only numbers";
   parts.dead = machine.dead_places();
   return parts;
+}
+
+Result<std::int64_t> bytes_of_parts(const moves::Stored& stored, const Machine& machine) {
+  TESSERA_TRY(const std::size_t space, moves::memory_of(stored, machine));
+  TESSERA_TRY(const Placement on_parts, moves::on_endpoints(stored, machine));
+  TESSERA_TRY(const reshard::PhysicalMesh parts, parts_of(machine));
+  TESSERA_TRY(const BufferPlaces places, BufferPlaces::make(on_parts, parts));
+  const std::int64_t align = machine.memory[space].align_bytes;
+  return (Checked(ceil_div(on_parts.shard_bytes(), align)) * align * places.layers())
+      .value("the bytes of a buffer");
 }
 
 Result<BufferPlaces> BufferPlaces::make(const Placement& on_parts,

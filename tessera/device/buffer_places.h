@@ -6,6 +6,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
+#include "tessera/moves/stored.h"
 #include "tessera/reshard/flows/place_map.h"
 #include "tessera/reshard/reshard.h"
 #include "tessera/target/machine.h"
@@ -37,5 +38,9 @@ class BufferPlaces {
   std::vector<std::int32_t> layers_;  // empty where all are 0
   std::int64_t most_ = 1;
 };
+
+/// What a tensor takes of each part that has one of its places: its layers, each aligned.
+/// Errors: those of on_endpoints (moves/stored.h) and BufferPlaces::make; kOverflow.
+Result<std::int64_t> bytes_of_parts(const moves::Stored& stored, const Machine& machine);
 
 }  // namespace tessera::device

@@ -203,13 +203,15 @@ Result<Placed> placed_in(const Layout& layout, std::size_t memory, target::Sprea
 Result<Form> paged(const Layout& layout, std::int64_t page) {
   Form form = layout.form();
   const auto axis = static_cast<int>(layout.mesh().rank());
-  const std::int64_t pages = ceil_div(layout.slots(), page);
+  // A tensor without elements allocates no slots, yet its cuts say where some would be.
+  Checked reach = form.offset / page;
   std::int64_t inside = form.offset % page;
   for (Fold& fold : form.folds) {
     for (Cut& cut : fold.cuts) {
       if (!cut.target.is_memory()) continue;
       if (cut.stride % page == 0) {
         cut.stride /= page;
+        reach += Checked(std::max<std::int64_t>(cut.count, 1) - 1) * cut.stride;
         cut.target = Target::mesh(axis);
       } else {
         inside += (cut.count - 1) * cut.stride;
@@ -224,7 +226,8 @@ Result<Form> paged(const Layout& layout, std::int64_t page) {
                  std::nullopt, "store the tensor in tiles, or row by row"};
   }
   std::vector<std::int64_t> mesh = layout.mesh().extents();
-  mesh.push_back(std::max<std::int64_t>(1, pages));
+  TESSERA_TRY(const std::int64_t pages, (Checked(1) + reach).value("pages"));
+  mesh.push_back(std::max(pages, ceil_div(layout.slots(), page)));
   TESSERA_TRY(form.mesh, Shape::make(mesh));
   form.fills.push_back(Fill::fixed(axis, form.offset / page));
   form.offset %= page;

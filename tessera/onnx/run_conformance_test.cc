@@ -83,9 +83,9 @@ TEST(OnnxConformance, ModelsRunUnderRandomLayouts) {
   if (folders.empty()) GTEST_SKIP() << "libonnx-testdata is not installed";
   constexpr std::int64_t kBytes = std::int64_t{4}
                                   << 20;  // the largest models need two copies of 2^20
-  const std::vector<Machine> machines = {test::small_machine({1, 1}, kBytes),
-                                         test::small_machine({2, 3}, kBytes),
-                                         test::small_machine({4, 4}, kBytes)};
+  const std::vector<Machine> machines = {test::machine_with_banks({1, 1}, kBytes),
+                                         test::machine_with_banks({2, 3}, kBytes),
+                                         test::machine_with_banks({4, 4}, kBytes)};
   constexpr int kLayouts = 3;  // per mesh
   int models = 0;
   int runs = 0;

@@ -230,7 +230,12 @@ Status StepCompiler::settle(std::size_t o, Step& step) {
   const BufferNumber to =
       add_buffer(cat(value_name(value), " combined"), std::move(combined), 2, 4);
   step.settle.push_back({from, to});
-  step.retype.push_back({to, value});
+  BufferNumber rounded = value;
+  if (!is_near) {
+    rounded = add_buffer(cat(value_name(value), " rounded"), wanted, 3, 4);
+    step.deliver.push_back({rounded, value});
+  }
+  step.retype.push_back({to, rounded});
   begins(3);
   return ok_status();
 }
@@ -251,7 +256,8 @@ Result<Step> StepCompiler::begin(const ops::WorkMap* work) {
   if (!loops) return in_node(loops.error());
   Result<ops::WorkMap> anywhere = ops::WorkMap::repeated(*loops, made_.mesh);
   if (!anywhere) return in_node(anywhere.error());
-  Step step{node_, *loops, *anywhere, made_.buffers[node().outputs[0]].layout, {}, {}, {}, {}, {}};
+  Step step{node_, *loops, *anywhere, made_.buffers[node().outputs[0]].layout, {}, {}, {},
+            {},    {},     {}};
   if (Status status = divide(outputs, work, step); !status) return in_node(status.error());
   step.inputs.resize(node().inputs.size());
   return step;

@@ -167,7 +167,7 @@ class Runner {
     return ok_status();
   }
 
-  /// Both buffers have the same slots.
+  /// Both buffers have the same slots, in the memory of kernels.
   Status run_retype(const Retype& retype) {
     const Layout& from = execution_.buffers[retype.from].layout;
     const Layout& to = execution_.buffers[retype.to].layout;
@@ -206,6 +206,7 @@ class Runner {
     TESSERA_CHECK_OK(run_moves(step.settle, report));
     TESSERA_CHECK_OK(at_moment(4 * k + 3));
     for (const Retype& retype : step.retype) TESSERA_CHECK_OK(run_retype(retype));
+    TESSERA_CHECK_OK(run_moves(step.deliver, report));
     report.settle_seconds = seconds_since(begin);
     if (observer == nullptr) return ok_status();
     return observer->after(report, [this](graph::ValueId v) { return value(v); });

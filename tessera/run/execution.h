@@ -36,7 +36,8 @@ namespace tessera::run {
 //   compute   Every place that has work runs a kernel on its iterations. Places that divide a
 //             reduced factor leave shares; those without iterations leave neutral elements.
 //   settle    Where the outputs are not yet as their layouts say, they are moved there, and shares
-//             are combined in their order. Shares of narrow floats are kept as f32 until then.
+//             are combined in their order. Shares of narrow floats are kept as f32 until then, and
+//             rounded where kernels run before they are delivered to another memory.
 //
 // Kernels stop at extents, so padding is never read, and needs no number.
 //
@@ -98,6 +99,7 @@ struct Step {
   std::vector<BufferNumber> results;                 ///< where kernels leave what they make
   std::vector<Move> settle;
   std::vector<Retype> retype;  ///< after these moves
+  std::vector<Move> deliver;   ///< at last: to memories other than that of kernels
 };
 
 /// What the execution needs of one memory.

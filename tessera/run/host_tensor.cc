@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "tessera/base/text.h"
@@ -59,6 +60,14 @@ WholeTile whole_tile(const graph::TensorType& type) {
   return whole;
 }
 
+/// Where the device has a buffer of this layout: with a place for each page, where pages are
+/// interleaved over banks.
+Layout as_placed(const device::Device& device, device::BufferId buffer, const Layout& layout) {
+  const std::shared_ptr<const device::BufferFacts> facts = device.find(buffer);
+  const Layout* const placed = facts ? facts->placement.layout() : nullptr;
+  return placed != nullptr ? *placed : layout;
+}
+
 Status write_places(device::Device& device, device::BufferId buffer, const Layout& layout,
                     const Tile& tile) {
   TESSERA_TRY(const std::vector<std::int64_t> places, places_of(layout));
@@ -72,9 +81,10 @@ Status write_places(device::Device& device, device::BufferId buffer, const Layou
 
 }  // namespace
 
-Status write_tensor(device::Device& device, device::BufferId buffer, const Layout& layout,
+Status write_tensor(device::Device& device, device::BufferId buffer, const Layout& given,
                     const HostTensor& tensor) {
   if (tensor.type.shape.empty()) return ok_status();
+  const Layout layout = as_placed(device, buffer, given);
   WholeTile whole = whole_tile(tensor.type);
   const std::int64_t count = tensor.type.shape.elements();
   const std::vector<ops::PartialAxis> partial = ops::partial_axes(layout);
@@ -90,10 +100,11 @@ Status write_tensor(device::Device& device, device::BufferId buffer, const Layou
 }
 
 Result<HostTensor> read_tensor(const device::Device& device, device::BufferId buffer,
-                               const Layout& layout) {
-  HostTensor tensor{{layout.shape(), layout.dtype()}, {}};
+                               const Layout& given) {
+  HostTensor tensor{{given.shape(), given.dtype()}, {}};
   tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
   if (tensor.type.shape.empty()) return tensor;
+  const Layout layout = as_placed(device, buffer, given);
   const std::int64_t count = tensor.type.shape.elements();
   const std::vector<ops::PartialAxis> partial = ops::partial_axes(layout);
   TESSERA_TRY(const std::vector<Layout> shares, shares_of(layout));

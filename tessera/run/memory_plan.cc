@@ -7,9 +7,9 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/device/buffer_places.h"
 #include "tessera/memory/advice.h"
 #include "tessera/memory/solve.h"
-#include "tessera/target/fit.h"
 
 namespace tessera::run {
 namespace {
@@ -17,14 +17,10 @@ namespace {
 /// What one part of a memory holds of a buffer.
 Result<std::int64_t> bytes_in(const Buffer& buffer, const target::MemorySpace& space,
                               const Machine& machine) {
-  std::int64_t bytes = buffer.layout.shard_bytes();
   if (space.owner != target::MemorySpace::Owner::kPlace) {
-    LayoutSpec spec = buffer.layout.spec();
-    spec.space = space.name;
-    TESSERA_TRY(const Layout layout, Layout::make(std::move(spec)));
-    TESSERA_TRY(const target::Fit fit, target::fits(layout, machine));
-    bytes = fit.held_bytes;
+    return device::bytes_of_parts({Placement(buffer.layout), space.name}, machine);
   }
+  const std::int64_t bytes = buffer.layout.shard_bytes();
   return (Checked(ceil_div(bytes, space.align_bytes)) * space.align_bytes).value("a buffer");
 }
 

@@ -103,7 +103,9 @@ Result<std::vector<StepCycles>> predict(const Execution& execution) {
     StepCycles each;
     each.bring = move_cycles(execution, model, step.bring);
     add_compute(execution, step, each);
-    each.settle = move_cycles(execution, model, step.settle);
+    std::vector<Move> outward = step.settle;
+    outward.insert(outward.end(), step.deliver.begin(), step.deliver.end());
+    each.settle = move_cycles(execution, model, outward);
     cycles.push_back(each);
   }
   return cycles;

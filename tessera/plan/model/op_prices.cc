@@ -232,7 +232,11 @@ PhasePrice OpClass::settle(std::size_t candidate, std::size_t output, LayoutNumb
   run::StepCompiler compiler(scratch_, 0, 0);
   compiler.set_results(candidates_[candidate].results);
   PhasePrice made;
-  if (compiler.settle(output, step)) made = price(step.settle, prices);
+  if (compiler.settle(output, step)) {
+    std::vector<run::Move> outward = std::move(step.settle);
+    outward.insert(outward.end(), step.deliver.begin(), step.deliver.end());
+    made = price(outward, prices);
+  }
   scratch_.buffers.erase(
       scratch_.buffers.begin() + static_cast<std::ptrdiff_t>(scratch_.graph.values.size()),
       scratch_.buffers.end());

@@ -197,7 +197,7 @@ Status describe(const Decisions& decisions, const Fitting& found, ModelPlan& pla
     each.settle_cycles = cycles[k].settle.value_or(0);
     each.compute_cycles =
         decisions.compute(step.node, found.choice[decisions.values() + step.node]);
-    for (const std::vector<run::Move>* moves : {&step.bring, &step.settle}) {
+    for (const std::vector<run::Move>* moves : {&step.bring, &step.settle, &step.deliver}) {
       for (const run::Move& move : *moves) {
         const run::Buffer& from = execution.buffers[move.from];
         const run::Buffer& to = execution.buffers[move.to];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/testing/run/run_law.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -17,6 +18,16 @@ Machine small_machine(const std::vector<std::int64_t>& mesh, std::int64_t bytes)
   const Result<Machine> machine = parse_machine(
       cat("{\"name\": \"small\", \"mesh\": ", bracketed(mesh),
           ", \"memory\": [{\"name\": \"sram\", \"bytes\": ", bytes, ", \"align_bytes\": 16}]}"));
+  return *machine;
+}
+
+Machine machine_with_banks(const std::vector<std::int64_t>& mesh, std::int64_t bytes) {
+  const Result<Machine> machine = parse_machine(
+      cat("{\"name\": \"small\", \"mesh\": ", bracketed(mesh),
+          ", \"memory\": [{\"name\": \"sram\", \"bytes\": ", bytes,
+          ", \"align_bytes\": 16}, {\"name\": \"dram\", \"per\": \"bank\", \"banks\": 3, "
+          "\"bytes\": ",
+          bytes, ", \"align_bytes\": 32}]}"));
   return *machine;
 }
 
@@ -85,8 +96,11 @@ std::vector<Layout> random_layouts(Dice& dice, const graph::Graph& graph, const 
         fill = Fill::partial(fill.axis, fill.count, Reduction::kSum);
       }
     }
-    Result<Layout> partial = Layout::make(std::move(spec));
-    layouts.push_back(partial ? *std::move(partial) : layout);
+    const bool is_whole = std::ranges::none_of(
+        spec.form.fills, [](const Fill& fill) { return fill.kind == Fill::Kind::kPartial; });
+    if (is_whole && dice.chance(15)) spec.space = "dram";
+    Result<Layout> changed = Layout::make(std::move(spec));
+    layouts.push_back(changed ? *std::move(changed) : layout);
   }
   return layouts;
 }
@@ -130,7 +144,7 @@ std::string run_law(Dice& dice, const graph::Graph& graph,
                     const std::vector<std::int64_t>& mesh) {
   const auto expected = naive_evaluate(graph, inputs);
   if (!expected) return "the evaluator does not know the graph";
-  const Machine machine = small_machine(mesh);
+  const Machine machine = machine_with_banks(mesh);
   const std::vector<Layout> layouts = random_layouts(dice, graph, machine.shape());
   std::string texts;
   for (std::size_t v = 0; v < layouts.size(); ++v) {

@@ -15,6 +15,8 @@ namespace tessera::test {
 
 /// A machine of this mesh whose places have a megabyte.
 Machine small_machine(const std::vector<std::int64_t>& mesh, std::int64_t bytes = 1048576);
+/// The same with a second memory, "dram", of 3 banks.
+Machine machine_with_banks(const std::vector<std::int64_t>& mesh, std::int64_t bytes = 1048576);
 
 /// One node and its inputs as a graph, and the elements of the inputs by name.
 struct OneNode {
@@ -29,7 +31,8 @@ run::HostTensor host_tensor(const NaiveTensor& tensor);
 NaiveTensor naive_of(const run::HostTensor& tensor);
 
 /// A layout for each value: cut into blocks, dealt round robin, replicated or on one place along
-/// each mesh axis, so that some tiles are ragged or empty; a few keep partial sums.
+/// each mesh axis, so that some tiles are ragged or empty; a few keep partial sums, and a few of
+/// the others are in the banks of machine_with_banks.
 std::vector<Layout> random_layouts(Dice& dice, const graph::Graph& graph, const Shape& mesh);
 
 /// How far a result may be from the naive one: absolute, and relative to it.
