@@ -137,7 +137,7 @@ Verb plan_verb() {
       {"pins", ValueKind::kText, "FILE", "lines NAME: LAYOUT that must be kept, in any notation"},
       {"seconds", ValueKind::kText, "S", "limit of the choice in seconds; default 10"},
       {"candidates", ValueKind::kNumber, "N",
-       "divisions of work per op and layouts per value; default 16 and 12"},
+       "divisions of work per op and layouts per value; default 20 and 16"},
       {"out", ValueKind::kText, "FILE", "write the plan"},
       {"check", ValueKind::kText, "FILE", "judge a plan instead of making one"},
       {"threads", ValueKind::kNumber, "N", "number of threads; default 2"},

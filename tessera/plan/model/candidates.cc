@@ -76,6 +76,20 @@ Division divide(const std::vector<int>& pattern, const ops::Loops& loops, const 
   return division;
 }
 
+std::int64_t places_of(const Division& division) {
+  Checked places(1);
+  for (const AxisWork& axis : division) places *= axis.places;
+  return places.saturated();
+}
+
+/// How many axes divide a factor that is reduced: their shares have to be combined.
+std::int64_t reduced_axes(const Division& division, const ops::Loops& loops) {
+  return std::ranges::count_if(division, [&](const AxisWork& axis) {
+    return axis.factor >= 0 &&
+           loops.factors[static_cast<std::size_t>(axis.factor)].kind == ops::FactorKind::kReduce;
+  });
+}
+
 }  // namespace
 
 Result<ops::WorkMap> work_map(const ops::Loops& loops, const Division& division) {
@@ -107,22 +121,36 @@ std::vector<Division> divisions_of(const ops::Loops& loops, const Machine& machi
   const std::vector<std::vector<int>> all = patterns(divisible_factors(loops), mesh);
   std::int64_t longest = 1;
   for (std::size_t a = 0; a < mesh.rank(); ++a) longest = std::max(longest, mesh[a]);
-  std::vector<Division> list;
-  for (std::int64_t step = 4;; step *= step) {
-    list.clear();
-    list.emplace_back(mesh.rank());
-    const auto add = [&](std::int64_t places) {
-      for (const std::vector<int>& pattern : all) {
-        Division division = divide(pattern, loops, mesh, places);
-        if (std::ranges::find(list, division) == list.end()) list.push_back(std::move(division));
-      }
-    };
-    add(longest);
-    for (std::int64_t places = step; places < longest; places *= step) add(places);
-    if (list.size() <= most) return list;
-    if (step >= longest) break;
+  std::vector<std::int64_t> sizes = {longest};
+  for (std::int64_t places = 4; places < longest; places *= 4) {
+    sizes.insert(sizes.begin() + 1, places);
   }
-  list.resize(std::max<std::size_t>(most, 1));
+  std::vector<Division> list = {Division(mesh.rank())};
+  std::vector<Division> rest;
+  for (const std::int64_t places : sizes) {
+    std::vector<Division> level;
+    for (const std::vector<int>& pattern : all) {
+      Division division = divide(pattern, loops, mesh, places);
+      const auto is_in = [&](const std::vector<Division>& known) {
+        return std::ranges::find(known, division) != known.end();
+      };
+      if (!is_in(list) && !is_in(rest) && !is_in(level)) level.push_back(std::move(division));
+    }
+    sort_stably(level, [&](const Division& a, const Division& b) {
+      const std::int64_t of_a = places_of(a);
+      const std::int64_t of_b = places_of(b);
+      return of_a != of_b ? of_a > of_b : reduced_axes(a, loops) < reduced_axes(b, loops);
+    });
+    // Half of what is left, so that grids of every size have some.
+    const std::size_t left = list.size() < most ? most - list.size() : 0;
+    const std::size_t taken = std::min(level.size(), (left + 1) / 2);
+    const auto middle = level.begin() + static_cast<std::ptrdiff_t>(taken);
+    list.insert(list.end(), level.begin(), middle);
+    rest.insert(rest.end(), middle, level.end());
+  }
+  const std::size_t left = list.size() < most ? most - list.size() : 0;
+  rest.resize(std::min(rest.size(), left));
+  list.insert(list.end(), rest.begin(), rest.end());
   return list;
 }
 

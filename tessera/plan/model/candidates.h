@@ -31,9 +31,10 @@ Result<ops::WorkMap> work_map(const ops::Loops& loops, const Division& division)
 /// Divisions of the loops over the axes of a machine, at most `most`, without repeated ones, the
 /// single place first. Each axis divides one of the four longest factors that may be divided, or
 /// nothing; the axes outside the innermost two all divide the same one. Grids have up to n places
-/// along each axis, where n is 4, 16, 64, .. or the longest: halved in number, by the steps between
-/// them, until there are few enough.
-/// Example: a matmul on 8x8: nothing, i, j or k on each axis, 4 or 8 places along it.
+/// along each axis, where n is the longest axis, then .., 64, 16, 4. Where that is too many, each n
+/// has half of those that are left, those with the most places first, and of these those that leave
+/// no shares; what is then left over goes to the longest again.
+/// Example: a matmul on 8x8: nothing, i, j or k on each axis, 8 or 4 places along it.
 std::vector<Division> divisions_of(const ops::Loops& loops, const Machine& machine,
                                    std::size_t most);
 

@@ -49,8 +49,7 @@ namespace tessera::plan {
 //
 // Candidates (candidates.h) come from the loops of each op: mesh axes of the machine drive factors,
 // on grids of several sizes, and values may be where some op around them makes or reads them. What
-// the simple default of run/ chooses is always a candidate, so a plan is never slower than that,
-// provided that the default fits.
+// the simple default of run/ chooses is always a candidate, if it fits.
 //
 // Memory: choose/ keeps the values that are live at a moment within the memory of a place. Copies
 // that a step needs for itself depend on three decisions or more, so they come from the finished
@@ -78,8 +77,8 @@ struct PlanOptions {
   std::int64_t rounds = INT64_MAX;  ///< of choose/: the same plan on every machine
   std::uint64_t seed = 1;
   int threads = 2;
-  std::size_t most_work = 16;     ///< work maps of an op
-  std::size_t most_layouts = 12;  ///< layouts of a value
+  std::size_t most_work = 20;     ///< work maps of an op
+  std::size_t most_layouts = 16;  ///< layouts of a value
 };
 
 /// Another work map for an op, with everything else as it is.
