@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/plan/plan_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -18,6 +19,26 @@ namespace tessera::tools {
 namespace {
 
 constexpr std::size_t kMaxPlanBytes = std::size_t{256} << 20;
+
+/// How deep the lists and objects of a JSON text nest. Texts in quotes do not count.
+std::size_t depth_of(std::string_view text) {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && (c == '[' || c == '{')) {
+      deepest = std::max(deepest, ++depth);
+    } else if (!is_quoted && (c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return deepest;
+}
 
 Json runner_up_json(const std::optional<plan::RunnerUp>& other) {
   if (!other) return {};
@@ -212,6 +233,10 @@ std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph) {
 }
 
 Result<plan::ModelPlan> read_plan(std::string_view text, const graph::Graph& graph) {
+  if (depth_of(text) > kMaxJsonDepth) {
+    return Error{ErrorCode::kSyntax, cat("the plan nests deeper than ", kMaxJsonDepth),
+                 std::nullopt, "name a file that tessera plan --out wrote"};
+  }
   const std::optional<Json> parsed = parse_json(text);
   if (!parsed || !parsed->is_object()) {
     return Error{ErrorCode::kSyntax, "the plan is not a JSON object", std::nullopt,

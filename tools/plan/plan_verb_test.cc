@@ -140,6 +140,10 @@ TEST_F(PlanVerb, MistakesHaveOneCode) {
   EXPECT_EQ(damaged("\"name\":\"w\"", "\"name\":\"v\"").error_code(), "contradiction");
   EXPECT_EQ(damaged("\"hash\":\"", "\"hash\":\"0").error_code(), "contradiction");
   EXPECT_EQ(damaged("\"compute_cycles\":", "\"compute_cycles\":1").status, 1);
+  std::string deep;
+  for (int i = 0; i < 300'000; ++i) deep += "{\"a\":";
+  write("deep.json", deep + "1" + std::string(300'000, '}'));
+  EXPECT_EQ(check("deep.json").error_code(), "syntax");
   // A plan of another model.
   std::string other = kModel;
   other.replace(other.find("relu"), 4, "tanh");
