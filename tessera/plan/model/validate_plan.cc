@@ -16,6 +16,9 @@ namespace {
 /// Sums of doubles in another order.
 bool is_close(double a, double b) { return std::abs(a - b) <= 1e-6 * (1 + std::abs(b)); }
 
+/// The end of memories whose size is not known.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+
 class Findings {
  public:
   explicit Findings(std::size_t most) : most_(most) {}
@@ -56,6 +59,7 @@ void check_layouts(const ModelPlan& plan, const graph::Graph& graph, const Machi
 }
 
 void check_buffers(const ModelPlan& plan, const Machine& machine, Findings& findings) {
+  std::map<std::string, std::vector<const PlannedBuffer*>> by_space;
   for (const PlannedBuffer& each : plan.buffers) {
     const target::MemorySpace* const space = machine.find_space(each.space);
     if (space == nullptr) {
@@ -63,24 +67,21 @@ void check_buffers(const ModelPlan& plan, const Machine& machine, Findings& find
                    cat("'", each.name, "' is in memory '", each.space, "', which is not there"));
       continue;
     }
-    const std::optional<std::int64_t> capacity = space->data_bytes();
-    if (each.offset < 0 || each.bytes < 0 || (capacity && each.bytes > *capacity) ||
-        (capacity && each.offset > *capacity - each.bytes)) {
+    const std::int64_t capacity = space->data_bytes().value_or(kMostBytes);
+    if (each.offset < 0 || each.bytes < 0 || each.bytes > capacity ||
+        each.offset > capacity - each.bytes) {
       findings.add(PlanFlaw::kTooMuchMemory,
                    cat("'", each.name, "': ", each.bytes, " bytes from ", each.offset, " on, ",
-                       space->name, " has ", capacity.value_or(0)));
+                       space->name, " has ", capacity));
       continue;
     }
     if (each.offset % std::max<std::int64_t>(space->align_bytes, 1) != 0) {
       findings.add(PlanFlaw::kOverlap, cat("'", each.name, "': offset ", each.offset,
                                            " is no multiple of ", space->align_bytes));
     }
-  }
-  // Of each memory, in the order of their beginnings.
-  std::map<std::string, std::vector<const PlannedBuffer*>> by_space;
-  for (const PlannedBuffer& each : plan.buffers) {
     if (each.bytes > 0) by_space[each.space].push_back(&each);
   }
+  // Of each memory, in the order of their beginnings.
   for (auto& [name, list] : by_space) {
     std::ranges::sort(list, {}, [](const PlannedBuffer* each) { return each->from; });
     for (std::size_t a = 0; a < list.size(); ++a) {
