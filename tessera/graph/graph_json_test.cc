@@ -88,8 +88,10 @@ TEST(GraphJson, ErrorsPointAtTheText) {
   struct Case {
     std::string values, nodes;
     ErrorCode code;
-    std::string at;     ///< the text of the span
-    std::string named;  ///< in the message
+    std::string at;             ///< the text of the span
+    std::string named;          ///< in the message
+    std::string one_type = {};  ///< as well, in a conflict of types
+    std::string other_type = {};
   };
   const std::string x = R"({"name":"x","kind":"input","dtype":"f32","shape":[2,3]})";
   const std::vector<Case> cases = {
@@ -98,14 +100,16 @@ TEST(GraphJson, ErrorsPointAtTheText) {
        "\"z\"", "'r'"},
       {x, R"({"op":"rleu","inputs":["x"],"outputs":["y"]})", ErrorCode::kUnknownName, "\"rleu\"",
        "'rleu'"},
-      {x, R"({"op":"matmul","name":"m","inputs":["x","x"],"outputs":["y"]})",
+      {x + R"(,{"name":"z","kind":"input","dtype":"f32","shape":[4,5]})",
+       R"({"op":"matmul","name":"m","inputs":["x","z"],"outputs":["y"]})",
        ErrorCode::kShapeMismatch,
-       R"({"op":"matmul","name":"m","inputs":["x","x"],"outputs":["y"]})", "'m'"},
+       R"({"op":"matmul","name":"m","inputs":["x","z"],"outputs":["y"]})", "'m'", "f32[2, 3]",
+       "f32[4, 5]"},
       {x + "," + x, R"({"op":"relu","inputs":["x"],"outputs":["y"]})", ErrorCode::kBadGraph,
        "\"x\"", "'x'"},
       {x + R"(,{"name":"y","dtype":"f32","shape":[2,4]})",
-       R"({"op":"relu","inputs":["x"],"outputs":["y"]})", ErrorCode::kShapeMismatch, "\"y\"",
-       "f32[2, 4]"},
+       R"({"op":"relu","inputs":["x"],"outputs":["y"]})", ErrorCode::kShapeMismatch, "\"y\"", "'y'",
+       "f32[2, 3]", "f32[2, 4]"},
       {x, R"({"op":"relu","inputs":["y"],"outputs":["y"]})", ErrorCode::kBadGraph,
        R"({"op":"relu","inputs":["y"],"outputs":["y"]})", "cycle"},
       {x,
@@ -140,7 +144,9 @@ TEST(GraphJson, ErrorsPointAtTheText) {
     EXPECT_EQ(error.code, c.code) << text << "\n" << error.message;
     ASSERT_TRUE(error.span) << text;
     EXPECT_EQ(text.substr(error.span->from, error.span->to - error.span->from), c.at) << text;
-    EXPECT_NE(error.message.find(c.named), std::string::npos) << error.message;
+    for (const std::string& part : {c.named, c.one_type, c.other_type}) {
+      EXPECT_NE(error.message.find(part), std::string::npos) << error.message;
+    }
   }
   EXPECT_EQ(parse_graph(R"({"tessera_graph":2})").error().code, ErrorCode::kNotSupported);
   EXPECT_EQ(parse_graph(R"({"values":[]})").error().code, ErrorCode::kSyntax);
