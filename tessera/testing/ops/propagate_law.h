@@ -14,9 +14,10 @@ namespace tessera::test {
 Layout random_division(Dice& dice, const graph::TensorType& type, const Shape& mesh);
 
 /// The law of an answer, by enumeration. If it is legal, every place computes its iterations from
-/// tensors in which all that its memory does not hold is poisoned, but for halos and shares; and
-/// the elements where the output layouts say, reduced over partial axes, are those of the op. If it
-/// is not legal although there is a work map, some place lacks what it reads or should make.
+/// tensors in which all is poisoned that its memory does not hold and the stated halos do not bring
+/// (held.h); of an input in shares it has its share. The elements where the output layouts say,
+/// reduced over partial axes, are those of the op. If it is not legal although there is a work map,
+/// some place lacks what it reads, even with the halos, or what it should make.
 /// Returns what is wrong, or "".
 std::string propagate_law(const OpCase& made, const ops::Question& question,
                           const ops::Answer& answer);
