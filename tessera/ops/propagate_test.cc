@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tessera/ops/layouts_for.h"
 #include "tessera/testing/ops/any_division.h"
 #include "tessera/testing/ops/propagate_law.h"
 #include "tessera/testing/ops/random_calls.h"
+#include "tessera/testing/ops/random_shards.h"
 
 namespace tessera::ops {
 namespace {
@@ -63,6 +66,92 @@ TEST(Propagate, EveryOpObeysTheLawOnRandomLayouts) {
   EXPECT_GT(legal, test::tries(5000));
   RecordProperty("legal", std::to_string(legal));
   RecordProperty("refused", std::to_string(refused));
+}
+
+/// What the inputs of a call are told of one mesh axis: shares of all of them, of the first or of
+/// any one, where the others usually are replicas. Nothing in most calls.
+std::vector<std::optional<Fill>> told_of_inputs(Dice& dice, std::size_t inputs, const Shape& mesh) {
+  std::vector<std::optional<Fill>> told(inputs);
+  if (inputs == 0 || dice.chance(70)) return told;
+  const auto axis = dice.below(static_cast<std::int64_t>(mesh.rank()));
+  const std::int64_t count = mesh[static_cast<std::size_t>(axis)];
+  constexpr Reduction kOthers[] = {Reduction::kMax, Reduction::kMin, Reduction::kProduct};
+  const Reduction reduction = dice.chance(70) ? Reduction::kSum : kOthers[dice.below(3)];
+  const std::int64_t who = dice.below(3);
+  const auto one = who == 0
+                       ? std::size_t{0}
+                       : static_cast<std::size_t>(dice.below(static_cast<std::int64_t>(inputs)));
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (who == 2 || i == one) {
+      told[i] = Fill::partial(static_cast<int>(axis), count, reduction);
+    } else if (dice.chance(70)) {
+      told[i] = Fill::replicate(static_cast<int>(axis), count);
+    }
+  }
+  return told;
+}
+
+/// Sub-meshes with an origin, blocks that begin inside a block, tiles, sticks and shares.
+TEST(Propagate, EveryOpObeysTheLawOnAnyShards) {
+  std::uint64_t legal = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t on_shares = 0;
+  std::uint64_t with_halos = 0;
+  for (const std::string_view op : test::ops_with_loops()) {
+    int failures = 0;
+    const bool is_window = graph::Op::find(op)->rule().family == graph::Family::kWindow;
+    const std::uint64_t seeds = test::tries(is_window ? 400 : 75);
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+      Dice dice(seed * 6007 + 29);
+      const OpCase made = test::random_call(dice, op);
+      const Result<graph::Types> outputs = made.infer();
+      ASSERT_TRUE(outputs) << made.text();
+      const auto types = made.types();
+      const graph::Call call(made.op, types, made.attributes, made.outputs);
+      const Shape mesh = random_mesh(dice);
+      Question question{&call, {}, {}};
+      const bool backwards = seed % 4 == 0 || made.inputs.empty();
+      const auto told = told_of_inputs(dice, made.inputs.size(), mesh);
+      for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+        question.inputs.emplace_back();
+        const bool is_asked = i == 0 || told[i] || dice.chance(is_window ? 20 : 75);
+        if (made.inputs[i] && is_asked && !backwards) {
+          question.inputs.back() = test::random_shards(dice, made.inputs[i]->type, mesh, told[i]);
+        }
+      }
+      if (backwards) {
+        question.outputs.resize(outputs->size());
+        question.outputs[0] = test::random_shards(dice, (*outputs)[0], mesh);
+      }
+      const Result<Answer> answer = propagate(question);
+      if (!answer && answer.error().code == ErrorCode::kUsage) continue;  // no operand is read
+      ASSERT_TRUE(answer) << made.text() << " seed " << seed << ": " << answer.error().message;
+      const std::string wrong = test::propagate_law(made, question, *answer);
+      EXPECT_EQ(wrong, "") << made.text() << "\n"
+                           << answer->loops.to_string() << "\nseed " << seed << " mesh "
+                           << mesh.to_string() << " backwards " << backwards << "\n"
+                           << answer->reason;
+      if (!wrong.empty() && ++failures >= 3) break;
+      (answer->legal ? legal : refused) += 1;
+      if (!answer->legal) continue;
+      bool shares = false;
+      bool halos = false;
+      for (std::size_t i = 0; i < answer->inputs.size(); ++i) {
+        shares |= answer->inputs[i] && !partial_axes(*answer->inputs[i]).empty();
+        for (const Halo& halo : answer->halos[i]) halos |= !(halo == Halo{});
+      }
+      on_shares += shares ? 1 : 0;
+      with_halos += halos ? 1 : 0;
+    }
+  }
+  RecordProperty("legal", std::to_string(legal));
+  RecordProperty("refused", std::to_string(refused));
+  EXPECT_GT(legal, test::tries(7500));
+  EXPECT_GT(refused, test::tries(1500));
+  EXPECT_GT(on_shares, test::tries(300));
+  EXPECT_GT(with_halos, test::tries(50));
+  RecordProperty("on_shares", std::to_string(on_shares));
+  RecordProperty("with_halos", std::to_string(with_halos));
 }
 
 /// Parts of 5 and 3 elements, each whole on a place of its own: the whole is in blocks of 5.

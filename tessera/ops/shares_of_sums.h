@@ -12,7 +12,8 @@ namespace tessera::ops {
 /// reduction of the results is the result. `partial` marks the inputs that are shares; the others
 /// are the same on every place.
 /// Law: op(a1 + a2, b) = op(a1, b) + op(a2, b) for a marked first input and a sum; for another
-/// reduction the same with it instead of +.
+/// reduction the same with it instead of +. Of numbers only: where the result is infinite or none,
+/// as of a quotient by 0, the shares need not add up to it.
 /// Example: a matmul in one of its inputs; add in both; a transpose for every reduction; not relu,
 /// and not add in one of its inputs, because the other would be added once for each share.
 bool runs_on_shares(const graph::Call& call, const std::vector<bool>& partial, Reduction reduction);
