@@ -29,6 +29,11 @@ Fold blocks_over(int factor, std::int64_t extent, std::int64_t width, int axis,
 
 }  // namespace
 
+bool Division::is_driven(std::size_t axis) const {
+  return std::ranges::any_of(
+      driven_, [&](const Digits& digits) { return digits.axis == static_cast<int>(axis); });
+}
+
 bool Division::is_free(const Digits& digits) const {
   if (closed_[static_cast<std::size_t>(digits.axis)]) return false;
   return std::ranges::none_of(driven_, [&](const Digits& other) {
@@ -123,8 +128,9 @@ Status Division::follow(const Access& access, const Form& operand) {
   TESSERA_TRY(form_.shape, loops_.iterations());
   Form held = operand;
   Access narrowed = access;
-  std::vector<Fold> windows;
-  std::vector<bool> unknown(operand.mesh.rank());  // along these axes, coordinates follow a window
+  std::vector<Fold> folds;
+  std::vector<bool> unknown(operand.mesh.rank());  // along these axes, coordinates are not followed
+  std::vector<bool> windowed(operand.mesh.rank());  // along these, they follow a window
   for (std::size_t d = 0; d < access.dims.size(); ++d) {
     const std::optional<WindowDim> window = window_dim(loops_, access.dims[d], operand.shape[d]);
     if (!window) continue;
@@ -137,14 +143,14 @@ Status Division::follow(const Access& access, const Form& operand) {
     }
     narrowed.dims[d] = {};
     if (how != HowDivided::kBlocks) continue;
-    unknown[static_cast<std::size_t>(blocks.axis)] = true;
+    windowed[static_cast<std::size_t>(blocks.axis)] = true;
     // As many blocks of positions as of the dim.
     const std::int64_t positions =
         loops_.factors[static_cast<std::size_t>(window->position)].extent;
     const std::int64_t count =
         ceil_div(operand.shape[d] + blocks.start, std::max<std::int64_t>(blocks.width, 1));
     const std::int64_t width = std::max<std::int64_t>(ceil_div(positions, count), 1);
-    windows.push_back(blocks_over(window->position, positions, width, blocks.axis, blocks.stride));
+    folds.push_back(blocks_over(window->position, positions, width, blocks.axis, blocks.stride));
     keep_off_mesh(held, blocks);
   }
   std::vector<Range> all;
@@ -156,17 +162,30 @@ Status Division::follow(const Access& access, const Form& operand) {
   keep_possible(pulled, unknown);
   TESSERA_CHECK_OK(pulled.check());
   const Result<Form> places = simplified_places(pulled);
-  if (places) {
-    for (const Fold& fold : places->folds) add(fold);
+  // Where the operand begins on each axis: the coordinate to which its digits are added.
+  std::vector<std::optional<std::int64_t>> origins(operand.mesh.rank());
+  for (const Fill& fill : places ? places->fills : operand.fills) {
+    if (fill.kind != Fill::Kind::kFixed) continue;
+    std::optional<std::int64_t>& origin = origins[static_cast<std::size_t>(fill.axis)];
+    origin = origin.value_or(0) + fill.value;
   }
-  for (Fold& fold : windows) add(std::move(fold));
+  std::vector<bool> decided;  // by operands before: what is driven, begins where they do
+  for (std::size_t axis = 0; axis < origins.size(); ++axis) decided.push_back(is_driven(axis));
+  const auto begins_elsewhere = [&](const Fold& fold) {
+    return std::ranges::any_of(fold.cuts, [&](const Cut& cut) {
+      if (!cut.target.is_mesh()) return false;
+      const auto axis = static_cast<std::size_t>(cut.target.axis());
+      return fixed_[axis].value_or(0) != 0 && *fixed_[axis] != origins[axis].value_or(0);
+    });
+  };
+  if (places) folds.insert(folds.begin(), places->folds.begin(), places->folds.end());
+  for (Fold& fold : folds) {
+    if (!begins_elsewhere(fold)) add(std::move(fold));
+  }
   // Without digits along an axis, all is at one coordinate, unless there are replicas.
-  const std::vector<Fill>& fills = places ? places->fills : operand.fills;
-  for (const Fill& fill : fills) {
-    const auto axis = static_cast<std::size_t>(fill.axis);
-    if (fill.kind == Fill::Kind::kFixed && !fixed_[axis] && !unknown[axis] && !closed_[axis]) {
-      fixed_[axis] = fill.value;
-    }
+  for (std::size_t axis = 0; axis < origins.size(); ++axis) {
+    const bool is_open = !fixed_[axis] && !closed_[axis] && !decided[axis] && !unknown[axis];
+    if (is_open && (!windowed[axis] || is_driven(axis))) fixed_[axis] = origins[axis];
   }
   for (const Fill& fill : operand.fills) {
     if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) replicas_.push_back(fill);
@@ -194,10 +213,6 @@ void Division::reduce_over(const Fill& shares) {
 
 Result<WorkMap> Division::finish() && {
   TESSERA_TRY(form_.shape, loops_.iterations());
-  const auto is_driven = [&](std::size_t axis) {
-    return std::ranges::any_of(
-        driven_, [&](const Digits& digits) { return digits.axis == static_cast<int>(axis); });
-  };
   for (const Fill& fill : replicas_) {
     const Digits digits{fill.axis, fill.stride, fill.count};
     const auto axis = static_cast<std::size_t>(fill.axis);

@@ -27,8 +27,9 @@ class Division {
   /// Keeps the work at one coordinate of a mesh axis.
   void stay_at(int axis, std::int64_t coordinate);
 
-  /// Divides the work like an operand. A cut that the factors cannot follow, or of a factor that
-  /// must stay whole, is left out.
+  /// Divides the work like an operand, from the coordinate on where the operand begins. A cut that
+  /// the factors cannot follow, of a factor that must stay whole, or beside where an operand before
+  /// begins, is left out.
   Status follow(const Access& access, const Form& operand);
 
   /// Divides the largest factor that is reduced in this way over the coordinates of shares, unless
@@ -45,6 +46,7 @@ class Division {
     std::int64_t stride = 1;
     std::int64_t count = 1;
   };
+  bool is_driven(std::size_t axis) const;
   bool is_free(const Digits& digits) const;
   void add(Fold fold);
 

@@ -154,6 +154,24 @@ TEST(Propagate, EveryOpObeysTheLawOnAnyShards) {
   RecordProperty("with_halos", std::to_string(with_halos));
 }
 
+/// A window over two blocks on the last places of a mesh runs there, with halos between them.
+TEST(Propagate, WindowsRunWhereASubMeshBegins) {
+  const graph::TensorType x{*Shape::make({1, 1, 8}), DType::kF32};
+  const std::vector<const graph::TensorType*> types = {&x};
+  const graph::Attributes attributes = {{"kernel", std::vector<std::int64_t>{3}},
+                                        {"pads", std::vector<std::int64_t>{1, 1}}};
+  const graph::Call call(*graph::Op::find("max_pool"), types, attributes, 1);
+  LayoutSpec spec = Layout::row_major(x.shape, DType::kF32)->spec();
+  spec.form.mesh = *Shape::make({4});
+  spec.form.folds = {{{Term{2, 1}}, 0, {{4, 2, Target::mesh(0), 1}, {1, 4, Target::memory(), 1}}}};
+  spec.form.fills = {Fill::fixed(0, 2)};
+  const Answer answer = *propagate({&call, {*Layout::make(std::move(spec))}, {}});
+  ASSERT_TRUE(answer.legal) << answer.reason;
+  EXPECT_EQ(answer.halos[0][2], (Halo{1, 1}));
+  EXPECT_EQ(answer.outputs[0].locate({0, 0, 3})->places, (std::vector<Place>{{2}}));
+  EXPECT_EQ(answer.outputs[0].locate({0, 0, 4})->places, (std::vector<Place>{{3}}));
+}
+
 /// Parts of 5 and 3 elements, each whole on a place of its own: the whole is in blocks of 5.
 TEST(Propagate, PartsOfAConcatDecideForThemselves) {
   const auto part = [](std::int64_t extent, std::int64_t place) {
