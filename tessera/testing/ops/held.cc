@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <variant>
 
+#include "tessera/base/text.h"
+#include "tessera/ops/halo_exchange.h"
 #include "tessera/testing/naive.h"
 #include "tessera/testing/ops/loops_law.h"
 
@@ -103,6 +106,38 @@ Held with_halos(const Layout& layout, const std::vector<ops::Halo>& halos) {
     }
   });
   return more;
+}
+
+std::string exchange_mistake(const Layout& operand, const std::vector<ops::Halo>& halos,
+                             const std::vector<std::int64_t>& readers, const Held& needed) {
+  const auto parts = ops::halo_exchange(operand, halos, readers);
+  if (!parts && parts.error().code == ErrorCode::kNotSupported) return "";
+  if (!parts) return parts.error().message;
+  Held arrived;
+  std::map<Place, std::set<std::int64_t>> slots;
+  std::string wrong;
+  for (const ops::HaloPart& part : *parts) {
+    each_index(part.to.shape(), [&](const Index& y) {
+      const Location from = *part.from.locate(y);
+      const Location to = *part.to.locate(y);
+      const Slot slot = *operand.element_at(from.places[0], from.slot);
+      if (!std::holds_alternative<Index>(slot)) {
+        wrong = cat("the exchange reads a slot without an element on place ",
+                    bracketed(from.places[0]));
+        return;
+      }
+      for (const Place& place : to.places) {
+        arrived[place].insert(row_major(operand.shape(), std::get<Index>(slot)));
+        if (!slots[place].insert(to.slot).second) wrong = "the exchange fills a slot twice";
+      }
+    });
+  }
+  for (const auto& [place, elements] : needed) {
+    if (!std::ranges::includes(arrived[place], elements)) {
+      wrong = cat("the exchange does not bring all that place ", bracketed(place), " reads");
+    }
+  }
+  return wrong;
 }
 
 long double share_of(Reduction reduction, long double number, std::int64_t k, std::int64_t count,

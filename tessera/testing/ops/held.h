@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "tessera/layout/layout.h"
@@ -20,6 +21,11 @@ Held held_by_place(const Layout& layout);
 /// each place then has. Places behind the last block, or before the first, get what lies
 /// beside the end of the dim.
 Held with_halos(const Layout& layout, const std::vector<ops::Halo>& halos);
+
+/// Whether the exchange of these halos brings every place what it needs, each element to a slot of
+/// its own, or is refused as not supported. Returns what is wrong, or "".
+std::string exchange_mistake(const Layout& operand, const std::vector<ops::Halo>& halos,
+                             const std::vector<std::int64_t>& readers, const Held& needed);
 
 /// The share of a number that coordinate `k` of `count` has, if it is the reduction of them all.
 /// Numbers that are no floats are whole on one coordinate.

@@ -231,6 +231,28 @@ std::string propagate_law(const OpCase& made, const ops::Question& question,
     }
   }
 
+  // An exchange brings what the halos promise.
+  for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+    const bool has_halos = std::ranges::any_of(
+        answer.halos[i], [](const ops::Halo& halo) { return !(halo == ops::Halo{}); });
+    if (!has_halos) continue;
+    const Shape& shape = made.inputs[i]->type.shape;
+    Held needed;
+    for (const auto& [place, list] : by_place) {
+      for (const Index& f : list) {
+        const Index x = loops.inputs[i]->index(f);
+        if (!shape.contains(x) || !reads_in(*loops.inputs[i], loops, f)) continue;
+        needed[place].insert(row_major(shape, x));
+      }
+    }
+    const auto supply =
+        ops::supplies(loops, *loops.inputs[i], answer.inputs[i]->form(), *answer.work);
+    if (!supply) return supply.error().message;
+    const std::string wrong =
+        exchange_mistake(*answer.inputs[i], answer.halos[i], supply->readers, needed);
+    if (!wrong.empty()) return cat("input ", i, ": ", wrong);
+  }
+
   const auto expected = made.evaluate();
   if (!expected) return "the evaluator does not know the op";
   for (const long double poison : {77.0L, -77.0L}) {
