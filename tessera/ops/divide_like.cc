@@ -211,6 +211,17 @@ void Division::reduce_over(const Fill& shares) {
   add(blocks_over(static_cast<int>(best), extent, width, shares.axis, shares.stride));
 }
 
+/// The replicas on some coordinates of an axis from the first on, those of the operand with the
+/// fewest; null if each operand with replicas has them on the whole axis.
+const Fill* Division::replicas_on_some(std::size_t axis) const {
+  const Fill* fewest = nullptr;
+  for (const Fill& fill : replicas_) {
+    const bool is_some = fill.axis == static_cast<int>(axis) && fill.count < form_.mesh[axis];
+    if (is_some && (fewest == nullptr || fill.count < fewest->count)) fewest = &fill;
+  }
+  return fewest;
+}
+
 Result<WorkMap> Division::finish() && {
   TESSERA_TRY(form_.shape, loops_.iterations());
   for (const Fill& fill : replicas_) {
@@ -222,6 +233,10 @@ Result<WorkMap> Division::finish() && {
   }
   for (std::size_t axis = 0; axis < form_.mesh.rank(); ++axis) {
     const bool driven = is_driven(axis);
+    if (const Fill* some = driven || fixed_[axis] ? nullptr : replicas_on_some(axis)) {
+      form_.fills.push_back(*some);
+      continue;
+    }
     if (driven ? fixed_[axis].value_or(0) == 0 : form_.mesh[axis] <= 1) continue;
     form_.fills.push_back(fixed_[axis] ? Fill::fixed(static_cast<int>(axis), *fixed_[axis])
                                        : Fill::replicate(static_cast<int>(axis), form_.mesh[axis]));

@@ -37,7 +37,7 @@ class Division {
   void reduce_over(const Fill& shares);
 
   /// What nothing divides of a mesh axis is fixed where an operand is; otherwise the work is
-  /// repeated on the replicas of an operand, or on the whole axis if it has no digits.
+  /// repeated on the replicas of an operand, or on the whole axis if nothing is on a part of it.
   Result<WorkMap> finish() &&;
 
  private:
@@ -49,6 +49,7 @@ class Division {
   bool is_driven(std::size_t axis) const;
   bool is_free(const Digits& digits) const;
   void add(Fold fold);
+  const Fill* replicas_on_some(std::size_t axis) const;
 
   const Loops& loops_;
   Form form_;

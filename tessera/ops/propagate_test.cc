@@ -172,6 +172,20 @@ TEST(Propagate, WindowsRunWhereASubMeshBegins) {
   EXPECT_EQ(answer.outputs[0].locate({0, 0, 4})->places, (std::vector<Place>{{3}}));
 }
 
+/// Replicas on two of three places: the work is repeated there, and the third place is idle.
+TEST(Propagate, RepeatsWorkOnReplicasOnAPartOfTheMesh) {
+  const graph::TensorType x{*Shape::make({4}), DType::kF32};
+  const std::vector<const graph::TensorType*> types = {&x};
+  const graph::Attributes attributes;
+  const graph::Call call(*graph::Op::find("relu"), types, attributes, 1);
+  LayoutSpec spec = Layout::row_major(x.shape, DType::kF32)->spec();
+  spec.form.mesh = *Shape::make({3});
+  spec.form.fills = {Fill::replicate(0, 2)};
+  const Answer answer = *propagate({&call, {*Layout::make(std::move(spec))}, {}});
+  ASSERT_TRUE(answer.legal) << answer.reason;
+  EXPECT_EQ(answer.outputs[0].locate({3})->places, (std::vector<Place>{{0}, {1}}));
+}
+
 /// Parts of 5 and 3 elements, each whole on a place of its own: the whole is in blocks of 5.
 TEST(Propagate, PartsOfAConcatDecideForThemselves) {
   const auto part = [](std::int64_t extent, std::int64_t place) {
