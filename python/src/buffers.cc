@@ -162,7 +162,7 @@ std::optional<Memory> Memory::of_dlpack(py::handle object) {
   if (tensor.dtype.bits % 8 != 0) {
     raise(ErrorCode::kBadDType, cat("DLPack elements of ", int{tensor.dtype.bits}, " bits"));
   }
-  memory.item_bytes_ = tensor.dtype.bits / 8 * tensor.dtype.lanes;
+  memory.item_bytes_ = std::int64_t{tensor.dtype.bits} / 8 * tensor.dtype.lanes;
   memory.data_ = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   memory.shape_.assign(tensor.shape, tensor.shape + tensor.rank);
   memory.strides_ = row_major(memory.shape_, memory.item_bytes_);

@@ -10,7 +10,7 @@
 namespace tessera::python {
 namespace {
 
-py::object diff(const PyTensor& tensor, py::object other_or_text) {
+py::object diff(const PyTensor& tensor, const py::object& other_or_text) {
   const TensorPtr other = tensor_from(other_or_text);
   Comparison comparison;
   std::optional<std::int64_t> moved = 0;

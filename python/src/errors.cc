@@ -55,6 +55,7 @@ void raise(ErrorCode code, std::string message, std::string help) {
 }
 
 void bind_errors(py::module_& module) {
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): the type is that of pybind11
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);

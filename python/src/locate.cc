@@ -208,7 +208,7 @@ py::tuple locate_many(const TensorPtr& tensor, py::handle given) {
   return py::make_tuple(places, slots);
 }
 
-py::object locate(const TensorPtr& tensor, py::object index) {
+py::object locate(const TensorPtr& tensor, const py::object& index) {
   const bool is_many = py::isinstance<py::array>(index) && py::array(index).ndim() != 1;
   if (auto one = is_many ? std::nullopt : integers(index))
     return py::cast(locate_one(tensor, *std::move(one)));

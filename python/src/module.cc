@@ -3,15 +3,15 @@
 #include "tessera/version.h"
 
 PYBIND11_MODULE(_native, module) {
-  using namespace tessera::python;
+  namespace own = tessera::python;
   module.doc() = "The compiled part of the package tessera. Use the package, not this module.";
   module.attr("__version__") = std::string(tessera::kVersion);
-  bind_errors(module);
-  bind_tensor(module);
-  bind_relayout(module);
-  bind_reshard(module);
-  bind_memory(module);
-  bind_choose(module);
-  bind_notations(module);
-  bind_command(module);
+  own::bind_errors(module);
+  own::bind_tensor(module);
+  own::bind_relayout(module);
+  own::bind_reshard(module);
+  own::bind_memory(module);
+  own::bind_choose(module);
+  own::bind_notations(module);
+  own::bind_command(module);
 }

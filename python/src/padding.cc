@@ -19,7 +19,7 @@ py::dict counted(const PaddingCount& count) {
   return dict;
 }
 
-py::dict padding_of(const PyTensor& tensor, py::object place) {
+py::dict padding_of(const PyTensor& tensor, const py::object& place) {
   const Work work(kQuestionSteps);
   if (place.is_none()) return counted(unwrap(padding(tensor.layout())));
   return counted(
@@ -96,7 +96,7 @@ const Form& form_of(const PyTensor& tensor) {
   return tensor.layout().form();
 }
 
-std::int64_t run_of(const PyTensor& tensor, py::object order) {
+std::int64_t run_of(const PyTensor& tensor, const py::object& order) {
   const Work work(kQuestionSteps);
   if (order.is_none()) return unwrap(contiguous_run(form_of(tensor)));
   std::vector<int> dims;

@@ -33,7 +33,9 @@ Kept& kept() {
 /// The threads of another process cannot be joined, so its pools are forgotten, not destroyed.
 void forget_parent(Kept& all) {
   if (all.process == ::getpid()) return;
-  for (std::unique_ptr<ThreadPool>& pool : all.pools) (void)pool.release();
+  for (std::unique_ptr<ThreadPool>& pool : all.pools) {
+    [[maybe_unused]] const ThreadPool* const forgotten = pool.release();
+  }
   all.pools.clear();
   all.process = ::getpid();
 }

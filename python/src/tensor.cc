@@ -200,7 +200,7 @@ tessera.pyflame.grid(). Immutable. str() is the text in its own notation.
   });
   tensor.def(
       "__eq__",
-      [](const PyTensor& a, py::object b) {
+      [](const PyTensor& a, const py::object& b) {
         if (!py::isinstance<PyTensor>(b)) return false;
         return a.text() == b.cast<TensorPtr>()->text();
       },
@@ -219,7 +219,7 @@ words for the layout, the TesseraError not_supported has the reasons.
 Conversion(tensor=tessera.parse('tensor<64x64xf16, dtensor<mesh=[2,2], [Shard(0), Shard(1)]>>'), lost=[])
 )");
   const auto displayed = [](const char* name) {
-    return [name](py::object self) {
+    return [name](const py::object& self) {
       return py::module_::import("tessera._display").attr(name)(self);
     };
   };

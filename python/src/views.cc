@@ -16,7 +16,7 @@ View view_of(const PyTensor& tensor) {
 
 TensorPtr made_of(View view) { return make_tensor(Tensor{Placement(std::move(view)), "native"}); }
 
-TensorPtr transposed(const PyTensor& tensor, py::object axes) {
+TensorPtr transposed(const PyTensor& tensor, const py::object& axes) {
   const Work work(kQuestionSteps);
   std::vector<int> dims;
   const auto rank = static_cast<std::int64_t>(tensor.placement().shape().rank());
@@ -33,7 +33,7 @@ TensorPtr transposed(const PyTensor& tensor, py::object axes) {
   return made_of(unwrap(view_of(tensor).transpose(dims)));
 }
 
-TensorPtr reshaped(const PyTensor& tensor, py::args shape) {
+TensorPtr reshaped(const PyTensor& tensor, const py::args& shape) {
   const Work work(kQuestionSteps);
   std::vector<std::int64_t> extents = shape.size() == 1 && py::isinstance<py::sequence>(shape[0])
                                           ? integers(shape[0], "the shape")
@@ -52,7 +52,7 @@ TensorPtr reshaped(const PyTensor& tensor, py::args shape) {
 }
 
 /// NumPy's basic indexing: integers, slices, an ellipsis and None.
-TensorPtr indexed(const PyTensor& tensor, py::object key) {
+TensorPtr indexed(const PyTensor& tensor, const py::object& key) {
   const Work work(kQuestionSteps);
   const py::tuple items = py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
   const auto rank = static_cast<std::int64_t>(tensor.placement().shape().rank());

@@ -46,8 +46,8 @@ TEST(DeviceThreads, BuffersComeAndGoWhileOthersAreUsed) {
   const Layout layout = *parse_tensor("tensor<8x8xf32, pyflame.Grid(2, 2)>")->placement.layout();
   on_threads(3, [&](int t) {
     for (int i = 0; i < 50; ++i) {
-      const auto x =
-          device->add({.name = cat("x", t), .placement = layout, .space = "", .offsets = t * 64});
+      const auto x = device->add(
+          {.name = cat("x", t), .placement = layout, .space = "", .offsets = std::int64_t{t} * 64});
       ASSERT_TRUE(x.ok());
       ASSERT_TRUE(test::write_all(*device, *x, [&](std::int64_t e) {
                     return test::value_of(e + t, 32);
@@ -68,9 +68,9 @@ TEST(DeviceThreads, TransfersAreBegunFromAnyThread) {
   const Layout layout = *parse_tensor("tensor<37x41xf32, pyflame.Grid(2, 2)>")->placement.layout();
   const auto transfers = *TransferManager::make(*device, {.block_bytes = 1024});
   on_threads(3, [&](int t) {
-    const BufferId x =
-        *device->add({.name = cat("x", t), .placement = layout, .space = "", .offsets = t * 4096});
-    std::vector<float> host(37 * 41, static_cast<float>(t));
+    const BufferId x = *device->add(
+        {.name = cat("x", t), .placement = layout, .space = "", .offsets = std::int64_t{t} * 4096});
+    std::vector<float> host(std::size_t{37} * 41, static_cast<float>(t));
     std::vector<float> back(host.size());
     for (int i = 0; i < 10; ++i) {
       host[5] = static_cast<float>(i);

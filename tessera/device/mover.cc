@@ -190,7 +190,7 @@ Status Mover::run(Device& device, BufferId from, BufferId to, ThreadPool& pool) 
                  cat("the move from ", a->name, " to ", b->name, " was made for other buffers"),
                  std::nullopt, "make a move for them"};
   }
-  const Status moved = MoveRun(device, body_->list, from, to).all(pool);
+  Status moved = MoveRun(device, body_->list, from, to).all(pool);
   if (!moved) TESSERA_CHECK_OK(device.forget(to));
   return moved;
 }

@@ -187,8 +187,7 @@ TEST(TransferFaults, TheLastHandleWaitsForBorrowedMemory) {
   FaultCase a(kLong, true);
   {
     std::vector<std::byte> borrowed = a.host;
-    const TransferHandle handle = a.transfers->host_to_device_async(a.x, borrowed);
-    const TransferHandle copy = handle;
+    const std::vector<TransferHandle> handles(2, a.transfers->host_to_device_async(a.x, borrowed));
   }  // the handles first, then the memory
   EXPECT_EQ(a.transfers->total_bytes_transferred(), a.host.size());
 }

@@ -195,7 +195,7 @@ Peaks Peaks::of(MessageSums& sums, const Mechanism* mechanism) {
   return peaks;
 }
 
-std::optional<Peaks> Peaks::scaled(const Topology::Parts& topology, const InnerNetwork& own,
+std::optional<Peaks> Peaks::scaled(const Topology::Parts& parts, const InnerNetwork& own,
                                    const Message& message) const {
   if (messages == 0) return *this;
   const std::int64_t unit = wire_bytes(own.link, {0, 1, 1, 1}).value_or(1);  // now on each link
@@ -224,7 +224,7 @@ std::optional<Peaks> Peaks::scaled(const Topology::Parts& topology, const InnerN
   }
   all.inner.bytes = times(inner.bytes / unit, *wire_each);
   for (OuterPeak& peak : all.outer) {
-    const std::optional<std::int64_t> size = wire_bytes(topology.outer[peak.level].link, message);
+    const std::optional<std::int64_t> size = wire_bytes(parts.outer[peak.level].link, message);
     if (!size) return std::nullopt;
     peak.load.bytes = times(peak.load.transactions, *size);
     peak.load.transactions = (Checked(peak.load.transactions) * message.transactions).saturated();

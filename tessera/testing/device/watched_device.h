@@ -73,7 +73,7 @@ class WatchedDevice final : public device::Device {
     return inside_.receive(buffer, call, data);
   }
   Status forget(BufferId buffer) override {
-    const Status asked = before("forget");
+    Status asked = before("forget");
     TESSERA_CHECK_OK(inside_.forget(buffer));
     return asked;
   }
