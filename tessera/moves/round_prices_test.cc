@@ -98,7 +98,8 @@ TEST(RoundPrices, AreThoseOfTheMessages) {
       const auto collectives = reshard::collectives_of(*reshard);
       if (!collectives || !*collectives) continue;
       RoundWork work{PlaceWork(machine, 0, 0), nullptr, 128};
-      RoundPrices prices(*reshard, {}, work, tables, machine);
+      const MemberEnds ends;
+      RoundPrices prices(*reshard, ends, work, tables, machine);
       for (const Collective& step : (*collectives)->steps) {
         if (step.kind == reshard::CollectiveKind::kSlice) continue;
         PlacedCollective placed(step);

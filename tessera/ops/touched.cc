@@ -9,19 +9,19 @@
 
 namespace tessera::ops {
 
-Range interval_of(const DimAccess& dim, const Box& box) {
+Range interval_of(const DimAccess& dim, const Box& iterations) {
   Range range{dim.start, dim.start + 1};
   for (const Term& term : dim.terms) {
     const auto f = static_cast<std::size_t>(term.dim);
-    const std::int64_t first = term.coef * box.from[f];
-    const std::int64_t last = term.coef * (box.to[f] - 1);
+    const std::int64_t first = term.coef * iterations.from[f];
+    const std::int64_t last = term.coef * (iterations.to[f] - 1);
     range.from += std::min(first, last);
     range.to += std::max(first, last);
   }
   return range;
 }
 
-std::int64_t distinct_indices(const DimAccess& dim, const Box& box, std::int64_t extent) {
+std::int64_t distinct_indices(const DimAccess& dim, const Box& iterations, std::int64_t extent) {
   struct Steps {
     std::int64_t step;
     std::int64_t count;
@@ -30,8 +30,8 @@ std::int64_t distinct_indices(const DimAccess& dim, const Box& box, std::int64_t
   std::int64_t first = dim.start;
   for (const Term& term : dim.terms) {
     const auto f = static_cast<std::size_t>(term.dim);
-    const std::int64_t count = box.to[f] - box.from[f];
-    first += term.coef * (term.coef > 0 ? box.from[f] : box.to[f] - 1);
+    const std::int64_t count = iterations.to[f] - iterations.from[f];
+    first += term.coef * (term.coef > 0 ? iterations.from[f] : iterations.to[f] - 1);
     if (count > 1) sums.push_back({std::abs(term.coef), count});
   }
   std::ranges::sort(sums, {}, &Steps::step);

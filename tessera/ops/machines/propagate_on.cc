@@ -172,20 +172,20 @@ void Machinery::each_choice(bool change, const std::function<bool(const Layouts&
   const Operands operands{given_, question_.outputs};
   for (std::size_t i = 0; i < given_.size(); ++i) {
     options.emplace_back();
-    if (given_[i] || !question_.call->has(i)) options[i].push_back(given_[i]);
+    if (given_[i] || !question_.call->has(i)) options[i].emplace_back(given_[i]);
     // A division of the work gives a missing input what it needs.
     const bool by_work = is_missing(i) && family_ == MachineFamily::kWafer;
-    if (by_work) options[i].push_back(std::nullopt);
+    if (by_work) options[i].emplace_back(std::nullopt);
     const bool more = question_.call->has(i) && (change || (is_missing(i) && !by_work));
     if (more) {
       for (Layout& layout : ways_.inputs(asked(operands), i)) {
         const bool is_known = std::ranges::any_of(options[i], [&](const auto& other) {
           return other && is_stored_alike(*other, layout);
         });
-        if (!is_known) options[i].push_back(std::move(layout));
+        if (!is_known) options[i].emplace_back(std::move(layout));
       }
     }
-    if (options[i].empty()) options[i].push_back(std::nullopt);
+    if (options[i].empty()) options[i].emplace_back(std::nullopt);
     all = (Checked(static_cast<std::int64_t>(all)) * static_cast<std::int64_t>(options[i].size()))
                       .saturated() > static_cast<std::int64_t>(kMostTried)
               ? kMostTried + 1
@@ -257,8 +257,11 @@ Result<OnMachine> Machinery::answer() {
   std::optional<OnMachine> legal;
   each_choice(false, [&](const Layouts& inputs) {
     Result<OnMachine> made = judge(inputs);
-    if (made && made->answer.legal) legal = *std::move(made);
-    if (!legal && (!first || !*first)) first = std::move(made);
+    if (made && made->answer.legal) {
+      legal = *std::move(made);
+    } else if (!first || !*first) {
+      first = std::move(made);
+    }
     return legal.has_value();
   });
   if (legal) return *std::move(legal);

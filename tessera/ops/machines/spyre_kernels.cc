@@ -18,7 +18,7 @@ bool is_on_device(const Layout* layout) { return layout == nullptr || layout->pl
 std::optional<Layout> stick_order(const Loops& loops, bool by_default, std::size_t o,
                                   const Layout& made,
                                   const std::vector<std::optional<Layout>>& inputs) {
-  const std::optional<Layout> usual = in_sticks(made);
+  std::optional<Layout> usual = in_sticks(made);
   if (by_default || !usual) return usual;
   std::vector<std::size_t> by_rank;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
