@@ -42,13 +42,11 @@ struct Priced {
 };
 
 bool is_mixture(const Choice& mixture, const std::vector<Choice>& of) {
-  for (std::size_t node = 0; node < mixture.size(); ++node) {
-    if (std::none_of(of.begin(), of.end(),
-                     [&](const Choice& each) { return each[node] == mixture[node]; })) {
-      return false;
-    }
-  }
-  return true;
+  std::size_t node = 0;
+  return std::ranges::all_of(mixture, [&](std::uint32_t strategy) {
+    const std::size_t at = node++;
+    return std::ranges::any_of(of, [&](const Choice& each) { return each[at] == strategy; });
+  });
 }
 
 /// The least priced cost of all mixtures, by trying them.
