@@ -89,6 +89,7 @@ void fill_with(std::byte* compute, std::int64_t count, Neutral neutral) {
 
 Status to_compute(std::span<const std::byte> elements, DType dtype, std::byte* compute,
                   std::int64_t count) {
+  if (elements.empty()) return ok_status();  // perhaps without an address
   const DType to = compute_type(dtype);
   if (to == dtype) {
     std::memcpy(compute, elements.data(), elements.size());
@@ -101,6 +102,7 @@ Status to_compute(std::span<const std::byte> elements, DType dtype, std::byte* c
 
 Status from_compute(std::byte* compute, DType dtype, std::span<std::byte> elements,
                     std::int64_t count) {
+  if (elements.empty()) return ok_status();
   const DType from = compute_type(dtype);
   if (from == dtype) {
     std::memcpy(elements.data(), compute, elements.size());

@@ -2,6 +2,7 @@
 #include "tessera/run/place_work.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -110,6 +111,12 @@ class Worker {
   static std::size_t size_of(const Box& box, DType dtype) {
     return static_cast<std::size_t>(box.elements() * compute_bytes(compute_type(dtype)));
   }
+  /// Kernels access whole numbers; a memory may have a smaller alignment.
+  static bool is_aligned(const std::byte* address, DType dtype) {
+    return reinterpret_cast<std::uintptr_t>(address) %
+               static_cast<std::uintptr_t>(compute_bytes(dtype)) ==
+           0;
+  }
   static run::Tile dense(const Box& box, std::vector<std::byte>& memory, DType dtype) {
     memory.assign(size_of(box, dtype), std::byte{0});
     run::Tile tile{memory.data(), box, std::vector<std::int64_t>(box.from.size(), 1)};
@@ -142,9 +149,12 @@ class Worker {
       const std::vector<device::SlotLoop> loops = loops_of(boxes[0]);
       TESSERA_TRY(const std::byte* const start,
                   device_.input(*live_[source.buffer], number, {boxes[0].first, loops}));
-      // Kernels only read from the tiles of inputs.
-      std::byte* const data = const_cast<std::byte*>(start) + boxes[0].first * compute_bytes(dtype);
-      return run::Tile{data, boxes[0].box, boxes[0].steps};
+      if (is_aligned(start, dtype)) {
+        // Kernels only read from the tiles of inputs.
+        std::byte* const data =
+            const_cast<std::byte*>(start) + boxes[0].first * compute_bytes(dtype);
+        return run::Tile{data, boxes[0].box, boxes[0].steps};
+      }
     }
     run::Tile tile = dense(around(boxes), inputs_[i], dtype);
     TESSERA_CHECK_OK(load(device_, *live_[source.buffer], number, boxes, dtype, tile));
@@ -166,7 +176,10 @@ class Worker {
       const std::vector<device::SlotLoop> loops = loops_of(boxes[0]);
       TESSERA_TRY(std::byte* const start,
                   device_.output(*live_[b], number, {boxes[0].first, loops}));
-      return run::Tile{start + boxes[0].first * compute_bytes(dtype), boxes[0].box, boxes[0].steps};
+      if (is_aligned(start, dtype)) {
+        return run::Tile{start + boxes[0].first * compute_bytes(dtype), boxes[0].box,
+                         boxes[0].steps};
+      }
     }
     run::Tile tile = dense(around(boxes), results_[o], dtype);
     if (!is_all_made) {
