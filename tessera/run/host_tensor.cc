@@ -81,33 +81,33 @@ Status write_places(device::Device& device, device::BufferId buffer, const Layou
 
 }  // namespace
 
-Status write_tensor(device::Device& device, device::BufferId buffer, const Layout& given,
+Status write_tensor(device::Device& device, device::BufferId buffer, const Layout& layout,
                     const HostTensor& tensor) {
   if (tensor.type.shape.empty()) return ok_status();
-  const Layout layout = as_placed(device, buffer, given);
+  const Layout placed = as_placed(device, buffer, layout);
   WholeTile whole = whole_tile(tensor.type);
   const std::int64_t count = tensor.type.shape.elements();
-  const std::vector<ops::PartialAxis> partial = ops::partial_axes(layout);
+  const std::vector<ops::PartialAxis> partial = ops::partial_axes(placed);
   if (!partial.empty()) {
     fill_compute(whole.tile.data, tensor.type.dtype, count, neutral_of(partial[0].reduction));
-    TESSERA_CHECK_OK(write_places(device, buffer, layout, whole.tile));
+    TESSERA_CHECK_OK(write_places(device, buffer, placed, whole.tile));
   }
   TESSERA_CHECK_OK(to_compute(std::as_bytes(std::span(tensor.bytes)), tensor.type.dtype,
                               whole.tile.data, count));
-  if (partial.empty()) return write_places(device, buffer, layout, whole.tile);
-  TESSERA_TRY(const std::vector<Layout> shares, shares_of(layout));
+  if (partial.empty()) return write_places(device, buffer, placed, whole.tile);
+  TESSERA_TRY(const std::vector<Layout> shares, shares_of(placed));
   return write_places(device, buffer, shares.front(), whole.tile);
 }
 
 Result<HostTensor> read_tensor(const device::Device& device, device::BufferId buffer,
-                               const Layout& given) {
-  HostTensor tensor{{given.shape(), given.dtype()}, {}};
+                               const Layout& layout) {
+  HostTensor tensor{{layout.shape(), layout.dtype()}, {}};
   tensor.bytes.resize(static_cast<std::size_t>(tensor.type.bytes()));
   if (tensor.type.shape.empty()) return tensor;
-  const Layout layout = as_placed(device, buffer, given);
+  const Layout placed = as_placed(device, buffer, layout);
   const std::int64_t count = tensor.type.shape.elements();
-  const std::vector<ops::PartialAxis> partial = ops::partial_axes(layout);
-  TESSERA_TRY(const std::vector<Layout> shares, shares_of(layout));
+  const std::vector<ops::PartialAxis> partial = ops::partial_axes(placed);
+  TESSERA_TRY(const std::vector<Layout> shares, shares_of(placed));
   WholeTile sum = whole_tile(tensor.type);
   WholeTile share = whole_tile(tensor.type);
   for (std::size_t s = 0; s < shares.size(); ++s) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tessera/run/kernels/kernel.h"
+#include "tessera/run/kernels/nest.h"
 
 namespace tessera::run {
 namespace {
@@ -68,10 +69,10 @@ void combine_all(W* to, const W* from, std::int64_t count, Reduction reduction) 
         }
         break;
       case Reduction::kMin:
-        to[i] = b != b || b < a ? b : a;
+        to[i] = kernels::is_nan(b) || b < a ? b : a;
         break;
       case Reduction::kMax:
-        to[i] = b != b || b > a ? b : a;
+        to[i] = kernels::is_nan(b) || b > a ? b : a;
         break;
     }
   }

@@ -10,7 +10,7 @@ namespace tessera::run::kernels {
 /// Calls visit(f, line) for every setting of the factors that pass: `line` has the elements of
 /// input 0 along its whole factors, in their order, and f their first values.
 template <typename W, typename Visit>
-void each_line(const Task& task, Visit&& visit) {
+void each_line(const Task& task, const Visit& visit) {
   const Elements<const W> from = input_of<W>(task, 0);
   if (from.data == nullptr) return;
   const Factors passes = factors_of(*task.loops, ops::FactorKind::kPass);
@@ -30,7 +30,7 @@ void each_line(const Task& task, Visit&& visit) {
 
 /// Calls visit(n) for the elements of such a line: f is then that of element n.
 template <typename Visit>
-void along_line(const Task& task, Index& f, Visit&& visit) {
+void along_line(const Task& task, Index& f, const Visit& visit) {
   Box whole{std::vector<std::int64_t>(f.size()), std::vector<std::int64_t>(f.size())};
   for (std::size_t k = 0; k < f.size(); ++k) whole.to[k] = task.loops->factors[k].extent;
   const Factors wholes =

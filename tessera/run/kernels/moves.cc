@@ -57,7 +57,7 @@ Status move(const Task& task) {
 /// Calls visit(y, to) for every element of output 0 that the blocks make: its index, and where it
 /// is.
 template <typename W, typename Visit>
-void each_made(const Task& task, Visit&& visit) {
+void each_made(const Task& task, const Visit& visit) {
   const ops::Access& access = task.loops->outputs[0];
   const Elements<W> to = output_of<W>(task, 0);
   if (to.data == nullptr) return;

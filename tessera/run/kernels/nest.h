@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,7 +30,8 @@ Factors without(Factors factors, std::size_t factor);
 /// Calls `visit` for every setting of these factors inside a block, the last one fastest. The other
 /// numbers of `f` stay.
 template <typename Visit>
-void each_setting(const Box& block, std::span<const std::size_t> factors, Index& f, Visit&& visit) {
+void each_setting(const Box& block, std::span<const std::size_t> factors, Index& f,
+                  const Visit& visit) {
   for (const std::size_t k : factors) {
     if (block.from[k] >= block.to[k]) return;
     f[k] = block.from[k];
@@ -124,7 +126,7 @@ void set_all(const Task& task, std::size_t output, W value) {
 
 /// Calls `work(W{})` with the type of elements in tiles of `dtype`.
 template <typename Work>
-auto with_type(DType dtype, Work&& work) {
+auto with_type(DType dtype, const Work& work) {
   switch (compute_type(dtype)) {
     case DType::kF64:
       return work(double{});
@@ -138,8 +140,17 @@ auto with_type(DType dtype, Work&& work) {
 }
 /// The same for ops that have only floats.
 template <typename Work>
-auto with_float(DType dtype, Work&& work) {
+auto with_float(DType dtype, const Work& work) {
   return compute_type(dtype) == DType::kF64 ? work(double{}) : work(float{});
+}
+
+template <typename W>
+bool is_nan(W x) {
+  if constexpr (std::is_floating_point_v<W>) {
+    return std::isnan(x);
+  } else {
+    return false;
+  }
 }
 
 // Arithmetic that wraps around for integers.

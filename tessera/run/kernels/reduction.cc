@@ -93,8 +93,8 @@ Status shared(const Task& task) {
   return with_type(task.call->dtype(0), [&](auto zero) {
     using W = decltype(zero);
     const auto same = [](W x) { return x; };
-    const auto larger = [](W a, W b) { return b != b || b > a ? b : a; };
-    const auto smaller = [](W a, W b) { return b != b || b < a ? b : a; };
+    const auto larger = [](W a, W b) { return is_nan(b) || b > a ? b : a; };
+    const auto smaller = [](W a, W b) { return is_nan(b) || b < a ? b : a; };
     constexpr bool kFloat = std::is_floating_point_v<W>;
     using Limits = std::numeric_limits<W>;
     if (op.is("reduce_sum")) add_blocks<W>(task, same, 1);

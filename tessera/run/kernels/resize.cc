@@ -31,9 +31,9 @@ class Line {
       return list;
     }
     if (in_ == out_ && x == std::floor(x)) {
-      add(list, static_cast<std::int64_t>(x), 1);
+      add(list, static_cast<std::int64_t>(x), 1.0);
     } else if (mode_ == "nearest") {
-      add(list, nearest(x), 1);
+      add(list, nearest(x), 1.0);
     } else if (mode_ == "linear") {
       const double base = std::floor(x);
       add(list, static_cast<std::int64_t>(base), 1 - (x - base));

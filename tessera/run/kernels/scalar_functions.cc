@@ -32,9 +32,9 @@ const Table<W>& common() {
          }
        }},
       {"mul", [](const W* x, N) { return times(x[0], x[1]); }},
-      {"max", [](const W* x, N) { return x[0] != x[0] || x[0] > x[1] ? x[0] : x[1]; }},
-      {"min", [](const W* x, N) { return x[0] != x[0] || x[0] < x[1] ? x[0] : x[1]; }},
-      {"relu", [](const W* x, N) { return x[0] > W{0} || x[0] != x[0] ? x[0] : W{0}; }},
+      {"max", [](const W* x, N) { return is_nan(x[0]) || x[0] > x[1] ? x[0] : x[1]; }},
+      {"min", [](const W* x, N) { return is_nan(x[0]) || x[0] < x[1] ? x[0] : x[1]; }},
+      {"relu", [](const W* x, N) { return x[0] > W{0} || is_nan(x[0]) ? x[0] : W{0}; }},
       {"neg", [](const W* x, N) { return times(x[0], static_cast<W>(-1)); }},
       {"abs", [](const W* x, N) { return x[0] < W{0} ? times(x[0], static_cast<W>(-1)) : x[0]; }},
       {"sign",
@@ -193,7 +193,7 @@ Test<W> test_of(std::string_view op) {
       {"greater_or_equal", [](const W* x, N) { return std::int64_t{x[0] >= x[1]}; }},
       {"less", [](const W* x, N) { return std::int64_t{x[0] < x[1]}; }},
       {"less_or_equal", [](const W* x, N) { return std::int64_t{x[0] <= x[1]}; }},
-      {"is_nan", [](const W* x, N) { return std::int64_t{x[0] != x[0]}; }},
+      {"is_nan", [](const W* x, N) { return std::int64_t{is_nan(x[0])}; }},
       {"is_inf",
        [](const W* x, N n) -> std::int64_t {
          if constexpr (std::is_integral_v<W>) {
