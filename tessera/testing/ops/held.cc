@@ -72,7 +72,7 @@ std::optional<std::size_t> axis_of(const Form& form, std::size_t dim) {
 }  // namespace
 
 Held with_halos(const Layout& layout, const std::vector<ops::Halo>& halos) {
-  const Held held = held_by_place(layout);
+  Held held = held_by_place(layout);
   const Shape& shape = layout.shape();
   std::vector<HaloDim> dims;
   for (std::size_t d = 0; d < halos.size(); ++d) {
