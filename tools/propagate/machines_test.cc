@@ -46,7 +46,7 @@ Json asked(const std::string& target, const Call& call) {
 /// refuse what the rules allow.
 std::string rule_of(const std::string& target, const Call& call) {
   const Json json = asked(target, call);
-  const std::string rule = json["rule"].get<std::string>();
+  std::string rule = json["rule"].get<std::string>();
   if (json["legal"].get<bool>()) return rule;
   const bool by_rule = json["reason"].get<std::string>().starts_with("predicate '" + rule + "'");
   return by_rule ? "no: " + rule : "factors";
