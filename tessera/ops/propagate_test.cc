@@ -149,7 +149,7 @@ TEST(Propagate, EveryOpObeysTheLawOnAnyShards) {
   EXPECT_GT(legal, test::tries(7500));
   EXPECT_GT(refused, test::tries(1500));
   EXPECT_GT(on_shares, test::tries(300));
-  EXPECT_GT(with_halos, test::tries(25));
+  EXPECT_GT(with_halos, test::kSanitized ? 5 : 50);  // few of a fifth of the seeds have any
   RecordProperty("on_shares", std::to_string(on_shares));
   RecordProperty("with_halos", std::to_string(with_halos));
 }
