@@ -7,7 +7,7 @@
 namespace tessera::choose {
 namespace {
 
-constexpr int kPatience = 10;  // passes without a higher bound until the step shrinks
+constexpr int kPassesUntilSmaller = 10;  // passes without a higher bound until the step shrinks
 constexpr double kShrink = 0.85;
 constexpr double kProgress = 1e-5;  // relative; less counts as none
 constexpr double kNew = 0.05;       // weight of a pass in the averages
@@ -59,7 +59,7 @@ void Ascent::advance() {
   if (passes_ == 1) best_ = estimate;
   if (estimate > best_ + kProgress * std::abs(best_)) {
     since_ = 0;
-  } else if (++since_ >= kPatience) {
+  } else if (++since_ >= kPassesUntilSmaller) {
     since_ = 0;
     step_ *= kShrink;
   }
