@@ -2,6 +2,7 @@
 #include "tessera/fabric/multicast.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -63,6 +64,12 @@ Status check(const Topology& topology, const Multicast& multicast) {
                std::nullopt, "multicast to whole rows, columns or rectangles"};
 }
 
+/// Packets of a transaction.
+std::int64_t packets(const InnerNetwork& network, std::int64_t transaction) {
+  const std::int64_t most = network.link.packet_bytes;
+  return most > 0 ? std::max<std::int64_t>(1, ceil_div(transaction, most)) : 1;
+}
+
 /// What crosses one link.
 struct TreeLoad {
   double hops = 0;     ///< Σ of the packets that reserve it · the longest way to a receiver
@@ -106,18 +113,26 @@ class Trees {
     for (const Multicast& multicast : multicasts) add(multicast, mechanism, cuts);
   }
   MulticastCost cost(const Topology& topology, const Mechanism& mechanism);
+  /// Of multicasts of one byte in one transaction each.
+  MulticastPattern::OnNetwork pattern(const Travel& travel);
 
  private:
+  template <typename Consider>
+  void for_each_load(const Consider& consider) {
+    const LinkLines& lines = inner_.lines();
+    inner_.sum_up([&](std::size_t at, const TreeLoad& load) {
+      if (load.bytes != 0 || load.answers != 0) consider(lines.link_at(at), load);
+    });
+    for (const std::int32_t number : ports_.listed()) {
+      const std::int64_t port = number / 2;
+      consider(number % 2 == 0 ? parts_.link_out(network_, port) : parts_.link_in(network_, port),
+               ports_[number]);
+    }
+  }
   void add(const Multicast& multicast, const Mechanism& mechanism, bool cuts);
   const DeviceRouter& router_of(std::int32_t place) const {
     return parts_.places[static_cast<std::size_t>(place)];
   }
-  std::int64_t packets(std::int64_t transaction) const {
-    return own_.link.packet_bytes > 0
-               ? std::max<std::int64_t>(1, ceil_div(transaction, own_.link.packet_bytes))
-               : 1;
-  }
-
   const Topology::Parts& parts_;
   const InnerNetwork& own_;
   const std::int64_t network_;
@@ -132,9 +147,9 @@ void Trees::add(const Multicast& multicast, const Mechanism& mechanism, bool cut
   const bool linked = mechanism.name == kLinked;
   const DeviceRouter source = router_of(multicast.source);
   std::int64_t transactions = multicast.transactions;
-  if (cuts) transactions = std::max(transactions, packets(multicast.bytes));
+  if (cuts) transactions = std::max(transactions, packets(own_, multicast.bytes));
   const auto n = static_cast<double>(transactions);
-  const auto p = static_cast<double>(packets(ceil_div(multicast.bytes, transactions)));
+  const auto p = static_cast<double>(packets(own_, ceil_div(multicast.bytes, transactions)));
   const bool answered = linked && mechanism.receiver_cycles.value_or(0) > 0;
   TreeLoad answers;
   answers.answers = n * p;
@@ -166,55 +181,83 @@ void Trees::add(const Multicast& multicast, const Mechanism& mechanism, bool cut
   ports_.at(2 * static_cast<std::int64_t>(multicast.source) + 1) += answers;
 }
 
-MulticastCost Trees::cost(const Topology& topology, const Mechanism& mechanism) {
-  const bool linked = mechanism.name == kLinked;
-  const double hop = own_.link.hop_cycles;
-  const double issue = mechanism.issue_cycles.value_or(0);
-  const double receiver = mechanism.receiver_cycles.value_or(0);
-  const double per_byte =
-      mechanism.bytes_per_cycle ? 1 / *mechanism.bytes_per_cycle : own_.link.cycles_per_byte;
-  // The largest sums of all links. `busiest`: of linked ones by what they carry, of others by all
-  // together; the first of several.
-  double most_reserve = 0;
-  double most_issue = 0;
-  double most = 0;
-  double reserve_of_busiest = 0;
-  std::int64_t most_bytes = 0;
-  std::int64_t busiest = -1;
-  const auto consider = [&](std::int64_t link, const TreeLoad& load) {
-    const double reserve = 2 * hop * load.hops;
-    const double issued = issue * load.issued;
-    const double carry = static_cast<double>(load.bytes) * per_byte + load.answers * receiver;
-    const double own = linked ? carry : reserve + issued + carry;
-    most_reserve = std::max(most_reserve, reserve);
-    most_issue = std::max(most_issue, issued);
-    most_bytes = std::max(most_bytes, load.bytes);
-    if (own == 0 || own < most || (own == most && link >= busiest)) return;
-    most = own;
-    busiest = link;
-    reserve_of_busiest = reserve;
-  };
-  const LinkLines& lines = inner_.lines();
-  inner_.sum_up([&](std::size_t at, const TreeLoad& load) {
-    if (load.bytes != 0 || load.answers != 0) consider(lines.link_at(at), load);
-  });
-  for (const std::int32_t number : ports_.listed()) {
-    const std::int64_t port = number / 2;
-    consider(number % 2 == 0 ? parts_.link_out(network_, port) : parts_.link_in(network_, port),
-             ports_[number]);
+/// The largest sums of all links, and what multicasts cost by them.
+class WorstLink {
+ public:
+  WorstLink(const InnerNetwork& network, const Mechanism& mechanism)
+      : linked_(mechanism.name == kLinked),
+        hop_(network.link.hop_cycles),
+        issue_(mechanism.issue_cycles.value_or(0)),
+        receiver_(mechanism.receiver_cycles.value_or(0)),
+        overhead_(mechanism.overhead_cycles.value_or(0)),
+        per_byte_(mechanism.bytes_per_cycle ? 1 / *mechanism.bytes_per_cycle
+                                            : network.link.cycles_per_byte) {}
+
+  void consider(std::int64_t link, const TreeLoad& load) {
+    const double reserve = 2 * hop_ * load.hops;
+    const double issued = issue_ * load.issued;
+    const double carry = static_cast<double>(load.bytes) * per_byte_ + load.answers * receiver_;
+    const double own = linked_ ? carry : reserve + issued + carry;
+    most_reserve_ = std::max(most_reserve_, reserve);
+    most_issue_ = std::max(most_issue_, issued);
+    most_bytes_ = std::max(most_bytes_, load.bytes);
+    if (own == 0 || own < most_ || (own == most_ && link >= busiest_)) return;
+    most_ = own;
+    busiest_ = link;
+    reserve_of_busiest_ = reserve;
   }
-  MulticastCost cost;
-  cost.max_link_bytes = most_bytes;
-  if (busiest < 0) return cost;
-  const double latency = hop * static_cast<double>(latency_steps_);
-  const double overhead = mechanism.overhead_cycles.value_or(0);
-  const double work = linked ? std::max(most_issue, most) : most - reserve_of_busiest;
-  const double waits = overhead + latency + (linked ? most_reserve : reserve_of_busiest);
-  cost.cycles = waits + work;
-  if (work < waits) return cost;
-  cost.dominated_by = linked && most_issue > most ? Term::kIssue : Term::kLink;
-  cost.busiest = topology.link_name(busiest);
-  return cost;
+
+  MulticastCost cost(const Topology& topology, std::int64_t latency_steps) const {
+    MulticastCost cost;
+    cost.max_link_bytes = most_bytes_;
+    if (busiest_ < 0) return cost;
+    const double latency = hop_ * static_cast<double>(latency_steps);
+    const double work = linked_ ? std::max(most_issue_, most_) : most_ - reserve_of_busiest_;
+    const double waits = overhead_ + latency + (linked_ ? most_reserve_ : reserve_of_busiest_);
+    cost.cycles = waits + work;
+    if (work < waits) return cost;
+    cost.dominated_by = linked_ && most_issue_ > most_ ? Term::kIssue : Term::kLink;
+    cost.busiest = topology.link_name(busiest_);
+    return cost;
+  }
+
+ private:
+  const bool linked_;
+  const double hop_;
+  const double issue_;
+  const double receiver_;
+  const double overhead_;
+  const double per_byte_;
+  double most_reserve_ = 0;
+  double most_issue_ = 0;
+  /// Of linked multicasts by what a link carries, of others by all together.
+  double most_ = 0;
+  double reserve_of_busiest_ = 0;
+  std::int64_t most_bytes_ = 0;
+  std::int64_t busiest_ = -1;  ///< the first of several
+};
+
+MulticastCost Trees::cost(const Topology& topology, const Mechanism& mechanism) {
+  WorstLink worst(own_, mechanism);
+  for_each_load([&](std::int64_t link, const TreeLoad& load) { worst.consider(link, load); });
+  return worst.cost(topology, latency_steps_);
+}
+
+MulticastPattern::OnNetwork Trees::pattern(const Travel& travel) {
+  MulticastPattern::OnNetwork pattern{travel, latency_steps_, {}};
+  for_each_load([&](std::int64_t link, const TreeLoad& load) {
+    pattern.links.push_back({load.hops, load.answers, load.bytes, link});
+  });
+  const auto alike = [](const auto& x, const auto& y) {
+    return x.hops == y.hops && x.answers == y.answers && x.trees == y.trees;
+  };
+  std::sort(pattern.links.begin(), pattern.links.end(), [](const auto& x, const auto& y) {
+    return std::tie(x.hops, x.answers, x.trees, x.link) <
+           std::tie(y.hops, y.answers, y.trees, y.link);
+  });
+  pattern.links.erase(std::unique(pattern.links.begin(), pattern.links.end(), alike),
+                      pattern.links.end());
+  return pattern;
 }
 
 }  // namespace
@@ -264,24 +307,41 @@ Result<MulticastCost> multicast_cost(const Topology& topology, const Machine& ma
   return trees.cost(topology, *mechanism);
 }
 
-/// Trees over each network, made when multicasts travel over it for the first time.
 struct MulticastPricer::Tables {
+  std::vector<Travel> ways;  ///< the mechanisms that multicast
+  /// By network, made when multicasts travel over it for the first time.
   std::vector<std::optional<Trees>> trees;
+
+  Trees& trees_over(const Topology& topology, std::int64_t network) {
+    std::optional<Trees>& found = trees[static_cast<std::size_t>(network)];
+    if (!found) found.emplace(topology, network);
+    return *found;
+  }
 };
 
 MulticastPricer::MulticastPricer(const Topology& topology, const Machine& machine)
     : topology_(topology), machine_(machine), tables_(std::make_unique<Tables>()) {
   tables_->trees.resize(static_cast<std::size_t>(topology.networks()));
+  const std::vector<Mechanism>& mechanisms = machine.mesh.back().mechanisms;
+  for (std::size_t m = 0; m < mechanisms.size(); ++m) {
+    if (!is_multicast(mechanisms[m])) continue;
+    const std::optional<std::int64_t> network = mechanisms[m].network.empty()
+                                                    ? topology.first_network()
+                                                    : topology.network(mechanisms[m].network);
+    if (network) tables_->ways.push_back({*network, static_cast<std::int64_t>(m)});
+  }
 }
 MulticastPricer::~MulticastPricer() = default;
 
+bool MulticastPricer::all_fill_boxes(std::span<const Multicast> multicasts) const {
+  return std::all_of(multicasts.begin(), multicasts.end(),
+                     [&](const Multicast& one) { return fills_box(topology_, one); });
+}
+
 Result<std::optional<BestMulticast>> MulticastPricer::best(std::span<const Multicast> multicasts) {
   std::optional<BestMulticast> best;
-  const std::vector<Mechanism>& mechanisms = machine_.mesh.back().mechanisms;
-  if (std::none_of(mechanisms.begin(), mechanisms.end(), is_multicast)) return best;
-  const bool boxes = std::all_of(multicasts.begin(), multicasts.end(),
-                                 [&](const Multicast& one) { return fills_box(topology_, one); });
-  if (!boxes) return best;
+  const std::vector<Travel>& ways = tables_->ways;
+  if (ways.empty() || !all_fill_boxes(multicasts)) return best;
   Checked all(0);
   for (const Multicast& multicast : multicasts) {
     if (multicast.bytes < 0 || multicast.transactions < 1)
@@ -289,19 +349,58 @@ Result<std::optional<BestMulticast>> MulticastPricer::best(std::span<const Multi
     all += multicast.bytes;
     TESSERA_CHECK_OK(all.value("the number of bytes of all multicasts"));
   }
-  for (std::size_t m = 0; m < mechanisms.size(); ++m) {
-    if (!is_multicast(mechanisms[m])) continue;
-    const std::optional<std::int64_t> network = mechanisms[m].network.empty()
-                                                    ? topology_.first_network()
-                                                    : topology_.network(mechanisms[m].network);
-    if (!network) continue;
-    const auto number = static_cast<std::size_t>(*network);
-    std::optional<Trees>& trees = tables_->trees[number];
-    if (!trees) trees.emplace(topology_, *network);
-    trees->add_all(multicasts, mechanisms[m], true);
-    MulticastCost cost = trees->cost(topology_, mechanisms[m]);
-    const Travel travel{*network, static_cast<std::int64_t>(m)};
+  for (const Travel& travel : ways) {
+    const Mechanism& mechanism = *mechanism_of(machine_, travel);
+    Trees& trees = tables_->trees_over(topology_, travel.network);
+    trees.add_all(multicasts, mechanism, true);
+    MulticastCost cost = trees.cost(topology_, mechanism);
     if (!best || cost.cycles < best->cost.cycles) best = BestMulticast{travel, std::move(cost)};
+  }
+  return best;
+}
+
+std::optional<MulticastPattern> MulticastPricer::pattern(std::vector<Multicast> multicasts) {
+  if (tables_->ways.empty() || !all_fill_boxes(multicasts)) return std::nullopt;
+  MulticastPattern pattern;
+  for (Multicast& multicast : multicasts) {
+    multicast.bytes = 1;
+    multicast.transactions = 1;
+    if (!multicast.receivers.empty()) ++pattern.multicasts;
+  }
+  for (const Travel& travel : tables_->ways) {
+    Trees& trees = tables_->trees_over(topology_, travel.network);
+    trees.add_all(multicasts, *mechanism_of(machine_, travel), false);
+    pattern.networks.push_back(trees.pattern(travel));
+  }
+  return pattern;
+}
+
+std::optional<BestMulticast> MulticastPricer::best(const MulticastPattern& pattern,
+                                                   std::int64_t bytes,
+                                                   std::int64_t transactions) const {
+  const Checked all = Checked(pattern.multicasts) * bytes;
+  if (bytes < 1 || transactions < 1 || all.overflowed()) return std::nullopt;
+  std::optional<BestMulticast> best;
+  for (const MulticastPattern::OnNetwork& on : pattern.networks) {
+    const Mechanism& mechanism = *mechanism_of(machine_, on.travel);
+    const InnerNetwork& network =
+        topology_.parts().inner[static_cast<std::size_t>(on.travel.network)];
+    const bool linked = mechanism.name == kLinked;
+    const std::int64_t cut = std::max(transactions, packets(network, bytes));
+    const auto n = static_cast<double>(cut);
+    const auto p = static_cast<double>(packets(network, ceil_div(bytes, cut)));
+    WorstLink worst(network, mechanism);
+    for (const MulticastPattern::Link& link : on.links) {
+      const auto trees = static_cast<double>(link.trees);
+      TreeLoad load;
+      load.hops = (linked ? p : n * p) * link.hops;
+      load.issued = (linked ? n - 1 : n * p) * trees;
+      load.answers = n * p * link.answers;
+      load.bytes = bytes * link.trees;
+      worst.consider(link.link, load);
+    }
+    MulticastCost cost = worst.cost(topology_, on.latency_steps);
+    if (!best || cost.cycles < best->cost.cycles) best = BestMulticast{on.travel, std::move(cost)};
   }
   return best;
 }

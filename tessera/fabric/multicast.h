@@ -76,6 +76,25 @@ Result<std::optional<BestMulticast>> best_multicast(const Topology& topology,
                                                     const Machine& machine,
                                                     std::span<const Multicast> multicasts);
 
+/// What a set of multicasts puts on links, if all of them carry equally many bytes in equally many
+/// transactions: then the sums above are those of one byte, scaled.
+struct MulticastPattern {
+  /// What crosses a link for one packet of each multicast. Of links that are alike, the first.
+  struct Link {
+    double hops = 0;         ///< Σ of the longest ways to a receiver
+    double answers = 0;      ///< acknowledgements
+    std::int64_t trees = 0;  ///< multicasts
+    std::int64_t link = 0;
+  };
+  struct OnNetwork {
+    Travel travel;
+    std::int64_t latency_steps = 0;  ///< of the longest way there and back
+    std::vector<Link> links;
+  };
+  std::int64_t multicasts = 0;
+  std::vector<OnNetwork> networks;  ///< one per mechanism
+};
+
 /// The same for many sets of multicasts: keeps its tables of the machine between them, as
 /// NetworkPricer does. `topology` and `machine` must outlive it.
 class MulticastPricer {
@@ -87,7 +106,17 @@ class MulticastPricer {
 
   Result<std::optional<BestMulticast>> best(std::span<const Multicast> multicasts);
 
+  /// What multicasts have in common whatever they carry; their bytes and transactions are ignored.
+  /// Empty as `best` is.
+  std::optional<MulticastPattern> pattern(std::vector<Multicast> multicasts);
+  /// The cheapest mechanism where every multicast of a pattern carries so many bytes, at least 1.
+  /// Law: equal to `best` of these multicasts. Empty where the sum of bytes does not fit an int64.
+  std::optional<BestMulticast> best(const MulticastPattern& pattern, std::int64_t bytes,
+                                    std::int64_t transactions) const;
+
  private:
+  bool all_fill_boxes(std::span<const Multicast> multicasts) const;
+
   struct Tables;
   const Topology& topology_;
   const Machine& machine_;

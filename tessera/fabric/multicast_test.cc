@@ -177,6 +177,48 @@ TEST(Multicasts, EqualWalkedRoutesOnEveryNetwork) {
   EXPECT_GT(cases, 10000);
 }
 
+/// A pattern knows nothing of what multicasts carry, and gives what a sum over them gives.
+TEST(Multicasts, OfAPatternCostWhatTheyCostOneByOne) {
+  int cases = 0;
+  for (const NetworkCase kind : test::kNetworkCases) {
+    for (int seed = 0; seed < 40 && !HasFailure(); ++seed) {
+      Dice dice(static_cast<std::uint64_t>(seed));
+      Machine machine = test::random_network_machine(dice, kind);
+      add_multicasts(machine, dice);
+      const auto topology = Topology::of(machine);
+      ASSERT_TRUE(topology) << topology.error().message;
+      MulticastPricer pricer(*topology, machine);
+      std::vector<Multicast> multicasts;
+      for (std::int64_t count = dice.between(1, 6); count > 0; --count) {
+        multicasts.push_back(random_multicast(dice, machine));
+      }
+      const auto pattern = pricer.pattern(multicasts);
+      ASSERT_TRUE(pattern);
+      for (int size = 0; size < 6; ++size) {
+        SCOPED_TRACE(cat(test::case_name(kind), " seed ", seed, " size ", size));
+        const std::int64_t bytes = dice.between(1, 20000);
+        const std::int64_t transactions = dice.between(1, 4);
+        for (Multicast& multicast : multicasts) {
+          multicast.bytes = bytes;
+          multicast.transactions = transactions;
+        }
+        const auto by_pattern = pricer.best(*pattern, bytes, transactions);
+        const auto one_by_one = pricer.best(multicasts);
+        ASSERT_TRUE(by_pattern && one_by_one && *one_by_one);
+        EXPECT_EQ(by_pattern->travel, (*one_by_one)->travel);
+        EXPECT_DOUBLE_EQ(by_pattern->cost.cycles, (*one_by_one)->cost.cycles);
+        EXPECT_EQ(by_pattern->cost.max_link_bytes, (*one_by_one)->cost.max_link_bytes);
+        EXPECT_EQ(by_pattern->cost.dominated_by, (*one_by_one)->cost.dominated_by);
+        EXPECT_EQ(by_pattern->cost.busiest, (*one_by_one)->cost.busiest);
+        ++cases;
+      }
+      EXPECT_FALSE(pricer.best(*pattern, INT64_MAX, 1).has_value() && multicasts.size() > 1 &&
+                   pattern->multicasts > 1);
+    }
+  }
+  EXPECT_GT(cases, 1000);
+}
+
 TEST(Multicasts, NeedABox) {
   const Machine machine = test::noc_machine(test::kWormholeNoc);
   const auto topology = Topology::of(machine);

@@ -66,12 +66,14 @@ class CellProduct {
 
   Result<std::vector<Cell>> of(const reshard::VirtualFlows& flows) {
     std::vector<Cell> all = {{a_.reduced(flows.base_a), b_.reduced(flows.base_b), flows.still}};
+    const DealtSide::Steps from_a(a_, flows.base_a);
+    const DealtSide::Steps from_b(b_, flows.base_b);
     for (const std::vector<reshard::VirtualFlow>& factor : flows.factors) {
-      std::vector<Cell> own;
-      own.reserve(factor.size());
-      for (const reshard::VirtualFlow& flow : factor) {
-        own.push_back({a_.step(flows.base_a, flows.base_a + flow.a),
-                       b_.step(flows.base_b, flows.base_b + flow.b), flow.elements});
+      std::vector<Cell> own(factor.size());
+      for (std::size_t i = 0; i < factor.size(); ++i) {
+        const reshard::VirtualFlow& flow = factor[i];
+        own[i] = {from_a.to(flows.base_a + flow.a), from_b.to(flows.base_b + flow.b),
+                  flow.elements};
       }
       gather(own);
       const std::int64_t combinations = (Checked(std::ssize(all)) * std::ssize(own)).saturated();

@@ -73,7 +73,7 @@ std::int64_t nearest_copy(const DealtSide& a, std::int64_t first,
 /// The elements between endpoints.
 template <typename Steps>
 PairSums pairs_of(const Counted& all, std::int64_t endpoints, const Steps& steps) {
-  PairSums pairs(endpoints);
+  PairSums pairs(endpoints, std::ssize(all.cells) * std::ssize(all.copies_b));
   for (const Cell& cell : all.cells) {
     const std::int64_t runs = ceil_div(cell.elements, all.run);
     for (const std::int64_t copy : all.copies_b) {

@@ -26,11 +26,30 @@ struct DealtSide {
   std::int64_t reduced(std::int64_t place) const {
     return place / length * room() + place % length % period;
   }
-  /// What leads from one place to another; may be negative.
-  std::int64_t step(std::int64_t from, std::int64_t to) const {
-    const std::int64_t pages = to % length % period - from % length % period;
-    return (to / length - from / length) * room() + (pages < 0 ? pages + period : pages);
-  }
+  /// What leads from one place to others; may be negative.
+  class Steps {
+   public:
+    Steps(const DealtSide& side, std::int64_t from)
+        : length_(side.length),
+          period_(side.period),
+          room_(side.room()),
+          outer_(from / length_),
+          page_(from % length_ % period_) {}
+    std::int64_t to(std::int64_t place) const {
+      const bool inside = 0 <= place && place < length_;  // divisions take most of the time
+      const std::int64_t outer = inside ? 0 : place / length_;
+      const std::int64_t pages = (inside ? place : place % length_) % period_ - page_;
+      return (outer - outer_) * room_ + (pages < 0 ? pages + period_ : pages);
+    }
+
+   private:
+    std::int64_t length_;
+    std::int64_t period_;
+    std::int64_t room_;
+    std::int64_t outer_;
+    std::int64_t page_;
+  };
+  std::int64_t step(std::int64_t from, std::int64_t to) const { return Steps(*this, from).to(to); }
   /// A reduced place, and a step to another one.
   std::int64_t sum(std::int64_t place, std::int64_t step) const {
     const std::int64_t both = place + step;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "tessera/base/checked.h"
 
 namespace tessera::moves {
 
@@ -13,13 +16,16 @@ struct PairSum {
   std::int64_t runs = 0;
 };
 
-/// Sums by pair of endpoints: a table where there are few, a list otherwise.
+/// Sums by pair of endpoints: a table where pairs are few, or few for so many additions; a list
+/// otherwise.
 class PairSums {
  public:
-  explicit PairSums(std::int64_t endpoints) : endpoints_(endpoints) {
-    constexpr std::int64_t kMostCells = std::int64_t{1} << 10;
-    if (endpoints * endpoints <= kMostCells) {
-      cells_.resize(static_cast<std::size_t>(endpoints * endpoints));
+  explicit PairSums(std::int64_t endpoints, std::int64_t additions = 0) : endpoints_(endpoints) {
+    constexpr std::int64_t kFewCells = std::int64_t{1} << 10;
+    constexpr std::int64_t kMostCells = std::int64_t{1} << 20;
+    const std::int64_t cells = (Checked(endpoints) * endpoints).saturated();
+    if (cells <= std::max(kFewCells, std::min(2 * additions, kMostCells))) {
+      cells_.resize(static_cast<std::size_t>(cells));
     }
   }
   void add(std::int64_t source, std::int64_t destination, std::int64_t elements,

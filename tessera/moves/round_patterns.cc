@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace tessera::moves {
 namespace {
@@ -37,9 +38,48 @@ std::uint64_t hash_of(const reshard::BlockRound& sends) {
   return hash.value();
 }
 
+bool sends_copies(const reshard::BlockRound& round) {
+  std::map<std::int32_t, const reshard::BlockSend*> first;
+  const reshard::BlockSend* last = nullptr;  // of the same member, in most rounds
+  bool several = false;
+  for (const reshard::BlockSend& send : round) {
+    bool is_new = false;
+    if (last == nullptr || last->from != send.from) {
+      const auto [known, added] = first.emplace(send.from, &send);
+      last = known->second;
+      is_new = added;
+    }
+    if (send.combines || last->blocks != send.blocks) return false;
+    several = several || !is_new;
+  }
+  return several;
+}
+
+std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>& messages) {
+  std::vector<std::uint32_t> order(messages.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto before = [&](std::uint32_t x, std::uint32_t y) {
+    const fabric::Message& a = messages[x];
+    const fabric::Message& b = messages[y];
+    return a.source != b.source ? a.source < b.source : a.destination < b.destination;
+  };
+  if (!std::is_sorted(order.begin(), order.end(), before)) {
+    std::sort(order.begin(), order.end(), before);
+  }
+  std::vector<fabric::Multicast> multicasts;
+  for (const std::uint32_t number : order) {
+    const fabric::Message& message = messages[number];
+    if (multicasts.empty() || multicasts.back().source != message.source) {
+      multicasts.push_back({message.source, {}, message.bytes, message.transactions});
+    }
+    multicasts.back().receivers.push_back(message.destination);
+  }
+  return multicasts;
+}
+
 Result<RoundPattern> pattern_of(const reshard::BlockRound& sends,
-                                const reshard::MemberPlaces& places,
-                                fabric::NetworkPricer& pricer) {
+                                const reshard::MemberPlaces& places, fabric::NetworkPricer& pricer,
+                                fabric::MulticastPricer* multicasts) {
   RoundPattern pattern;
   pattern.sends = hash_of(sends);
   pattern.messages = std::ssize(sends) * places.groups();
@@ -51,6 +91,7 @@ Result<RoundPattern> pattern_of(const reshard::BlockRound& sends,
     return send.count() == pattern.blocks && std::ssize(send.blocks) == pattern.ranges;
   });
   if (!equal) return pattern;
+  pattern.copies = multicasts != nullptr && sends_copies(sends);
   struct Count {
     std::int64_t sent = 0;
     std::int64_t received = 0;
@@ -72,8 +113,17 @@ Result<RoundPattern> pattern_of(const reshard::BlockRound& sends,
     }
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> loads;
-  for (const auto& [place, count] : counts) loads.emplace_back(count.sent, count.received);
+  for (const auto& [place, count] : counts) {
+    // A multicast leaves its source once.
+    const std::int64_t sent = pattern.copies ? std::min<std::int64_t>(count.sent, 1) : count.sent;
+    loads.emplace_back(sent, count.received);
+  }
   pattern.busiest_places = largest(std::move(loads));
+  if (pattern.copies) {
+    std::erase_if(messages, [](const fabric::Message& m) { return m.source == m.destination; });
+    pattern.trees = multicasts->pattern(multicasts_of(messages));
+    return pattern;
+  }
   TESSERA_TRY(pattern.routes, pricer.pattern(std::move(messages)));
   return pattern;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/fabric/multicast.h"
 #include "tessera/fabric/topology.h"
 #include "tessera/reshard/collectives/algorithms.h"
 #include "tessera/reshard/collectives/messages.h"
@@ -39,16 +40,26 @@ struct RoundPattern {
   /// Messages that a place sends and receives: those pairs that no other place exceeds.
   std::vector<std::pair<std::int64_t, std::int64_t>> busiest_places;
   std::optional<fabric::MessagePattern> routes;  ///< empty: messages differ in size
+  /// Members multicast: messages of a member are one multicast. Empty trees: it cannot be.
+  bool copies = false;
+  std::optional<fabric::MulticastPattern> trees;
 };
 
 /// The SequenceHash of the sends of a round, and of the places of a collective.
 std::uint64_t hash_of(const reshard::BlockRound& sends);
 std::uint64_t hash_of(const reshard::MemberPlaces& places);
 
-/// The pattern of a round between places.
+/// True if every member sends the same blocks to all its receivers, and some to several.
+bool sends_copies(const reshard::BlockRound& round);
+
+/// Messages of equal contents per source, as one multicast per source, by source.
+std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>& messages);
+
+/// The pattern of a round between places. With `multicasts`, members that send copies multicast.
 /// Errors: those of NetworkPricer::pattern.
 Result<RoundPattern> pattern_of(const reshard::BlockRound& sends,
-                                const reshard::MemberPlaces& places, fabric::NetworkPricer& pricer);
+                                const reshard::MemberPlaces& places, fabric::NetworkPricer& pricer,
+                                fabric::MulticastPricer* multicasts);
 
 /// Patterns of rounds by a number that stands for the algorithm, the round and the places. Rounds
 /// of a chain or of a pairwise exchange all differ, and a program asks again and again for

@@ -2,8 +2,6 @@
 #include "tessera/moves/round_prices.h"
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -18,47 +16,6 @@ using reshard::AlgorithmChoice;
 namespace {
 
 constexpr const char* kMemoryOfPlaces = "memory of the places";
-
-/// True if every member sends the same blocks to all its receivers, and some to several.
-bool sends_copies(const reshard::BlockRound& round) {
-  std::map<std::int32_t, const reshard::BlockSend*> first;
-  const reshard::BlockSend* last = nullptr;  // of the same member, in most rounds
-  bool several = false;
-  for (const reshard::BlockSend& send : round) {
-    bool is_new = false;
-    if (last == nullptr || last->from != send.from) {
-      const auto [known, added] = first.emplace(send.from, &send);
-      last = known->second;
-      is_new = added;
-    }
-    if (send.combines || last->blocks != send.blocks) return false;
-    several = several || !is_new;
-  }
-  return several;
-}
-
-/// Messages of equal contents per source, as one multicast per source, by source.
-std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>& messages) {
-  std::vector<std::uint32_t> order(messages.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const auto before = [&](std::uint32_t x, std::uint32_t y) {
-    const fabric::Message& a = messages[x];
-    const fabric::Message& b = messages[y];
-    return a.source != b.source ? a.source < b.source : a.destination < b.destination;
-  };
-  if (!std::is_sorted(order.begin(), order.end(), before)) {
-    std::sort(order.begin(), order.end(), before);
-  }
-  std::vector<fabric::Multicast> multicasts;
-  for (const std::uint32_t number : order) {
-    const fabric::Message& message = messages[number];
-    if (multicasts.empty() || multicasts.back().source != message.source) {
-      multicasts.push_back({message.source, {}, message.bytes, message.transactions});
-    }
-    multicasts.back().receivers.push_back(message.destination);
-  }
-  return multicasts;
-}
 
 /// Stands for the messages of all rounds: the same for algorithms that are alike, round by round.
 class RoundsHash {
@@ -121,13 +78,13 @@ void PricedStep::add(const PricedRound& round) {
   busiest = round.busiest;
 }
 
-std::uint64_t PlacedCollective::key(const AlgorithmChoice& choice) const {
+std::uint64_t PlacedCollective::key(const AlgorithmChoice& choice, bool multicasts) const {
   SequenceHash key;
   key.mix(hash);
   key.mix(static_cast<std::uint64_t>(collective.kind) << 32 |
           static_cast<std::uint32_t>(collective.root));
   key.mix(static_cast<std::uint64_t>(choice.algorithm) << 8 |
-          static_cast<std::uint64_t>(choice.inner));
+          static_cast<std::uint64_t>(choice.inner) << 1 | (multicasts ? 1U : 0U));
   key.mix(static_cast<std::uint64_t>(choice.segments) << 32 |
           static_cast<std::uint32_t>(choice.rows));
   for (const std::int32_t to : collective.moves) key.mix(static_cast<std::uint32_t>(to));
@@ -153,6 +110,7 @@ struct RoundPrices::Rounds {
   reshard::BlockRound last;           ///< the last round that was priced message by message
   std::optional<PricedRound> priced;  ///< of `last`, or of a pattern since
   std::uint64_t sends = 0;            ///< hash of the last round
+  bool possible = true;               ///< false: members that should multicast cannot
 };
 
 Result<std::optional<PricedStep>> RoundPrices::price(PlacedCollective& placed,
@@ -187,9 +145,9 @@ Result<std::optional<PricedStep>> RoundPrices::price(PlacedCollective& placed,
       cat(reshard::collective_name(collective.kind), " by ", choice_name(choice, multicasts));
   Rounds rounds{placed, *schedule, multicasts, placed.sizes_of(*schedule), std::nullopt, {}, {}, 0};
   // Where blocks have one size, messages of as many blocks have one size, too.
-  const bool has_patterns = rounds.sizes.same().value_or(0) > 0 && !multicasts &&
-                            ends_.banks == 1 && ends_.first == 0 && work_.through == nullptr;
-  if (has_patterns) rounds.key = placed.key(choice);
+  const bool has_patterns = rounds.sizes.same().value_or(0) > 0 && ends_.banks == 1 &&
+                            ends_.first == 0 && work_.through == nullptr;
+  if (has_patterns) rounds.key = placed.key(choice, multicasts);
   TESSERA_TRY(const bool possible, add_rounds(rounds, step));
   if (!possible || is_known()) return std::optional<PricedStep>();
   step.is_direct = !multicasts && schedule->rounds() == 1;
@@ -207,6 +165,7 @@ Result<bool> RoundPrices::add_rounds(Rounds& rounds, PricedStep& step) {
       std::optional<PricedRound> priced;
       if (rounds.key) {
         TESSERA_TRY(priced, by_pattern(rounds, round, step.longest));
+        if (!rounds.possible) return false;
       }
       if (!priced) {
         TESSERA_TRY(priced, by_messages(rounds, round));
@@ -228,7 +187,7 @@ Result<bool> RoundPrices::add_rounds(Rounds& rounds, PricedStep& step) {
 }
 
 /// By the pattern of a round, which is in the tables or made now. Empty where messages differ in
-/// size, or sums do not fit.
+/// size, sums do not fit, or members that should multicast cannot.
 Result<std::optional<PricedRound>> RoundPrices::by_pattern(Rounds& rounds, std::int64_t round,
                                                            double longest) {
   SequenceHash key;
@@ -237,9 +196,12 @@ Result<std::optional<PricedRound>> RoundPrices::by_pattern(Rounds& rounds, std::
   const RoundPattern* pattern = tables_.rounds.find(key.value());
   if (pattern == nullptr) {
     TESSERA_TRY(RoundPattern made,
-                pattern_of(rounds.schedule.round(round), rounds.placed.places, tables_.network));
+                pattern_of(rounds.schedule.round(round), rounds.placed.places, tables_.network,
+                           rounds.multicasts ? &tables_.multicasts : nullptr));
     pattern = &tables_.rounds.keep(key.value(), std::move(made));
   }
+  rounds.possible = !pattern->copies || pattern->trees;
+  if (!rounds.possible) return std::optional<PricedRound>();
   std::optional<PricedRound> priced = price_pattern(*pattern, *rounds.sizes.same(), longest);
   if (!priced) return priced;
   rounds.sends = pattern->sends;
@@ -265,20 +227,27 @@ std::optional<PricedRound> RoundPrices::price_pattern(const RoundPattern& patter
                                                       std::int64_t elements, double longest) const {
   PricedRound priced;
   if (pattern.messages == 0) return priced;
-  if (!pattern.routes) return std::nullopt;
   const std::int64_t each = pattern.blocks * elements;
   const std::int64_t bytes = reshard_.bytes(each);
-  const std::optional<fabric::PatternCost> cost =
-      tables_.network.best(*pattern.routes, bytes, pattern.ranges);
-  if (!cost) return std::nullopt;
   priced.bytes = pattern.messages * bytes;
-  if (work_.reduced_per_cycle > 0) {
-    priced.combine_cycles =
-        static_cast<double>(pattern.most_combined * each) / work_.reduced_per_cycle;
-  }
   double memory = 0;
   for (const auto& [sent, received] : pattern.busiest_places) {
     memory = std::max(memory, work_.places.memory_cycles(sent * bytes, received * bytes));
+  }
+  if (pattern.copies) {
+    const auto best = tables_.multicasts.best(*pattern.trees, bytes, pattern.ranges);
+    if (!best) return std::nullopt;
+    priced.multicasts = true;
+    set(*best, memory, priced);
+    return priced;
+  }
+  if (!pattern.routes) return std::nullopt;
+  const std::optional<fabric::PatternCost> cost =
+      tables_.network.best(*pattern.routes, bytes, pattern.ranges);
+  if (!cost) return std::nullopt;
+  if (work_.reduced_per_cycle > 0) {
+    priced.combine_cycles =
+        static_cast<double>(pattern.most_combined * each) / work_.reduced_per_cycle;
   }
   const bool slower = memory > cost->cycles;
   priced.travel = cost->travel;

@@ -56,7 +56,7 @@ struct PlacedCollective {
       : collective(step), places(step), hash(hash_of(places)) {}
 
   /// Stands for the rounds of one of its algorithms, without their blocks.
-  std::uint64_t key(const reshard::AlgorithmChoice& choice) const;
+  std::uint64_t key(const reshard::AlgorithmChoice& choice, bool multicasts) const;
 
   /// The sizes of the blocks of an algorithm.
   const reshard::BlockSizes& sizes_of(const reshard::Schedule& schedule);

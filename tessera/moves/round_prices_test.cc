@@ -27,8 +27,29 @@ using reshard::Collective;
 struct Listed {
   double cycles = 0;
   std::int64_t bytes = 0;
+  bool multicasts = false;  ///< in some round
+  bool possible = true;     ///< false: receivers of a multicast fill no box
 };
-Listed listed(const Collective& collective, const AlgorithmChoice& choice,
+
+/// One multicast per source, to all that it sends to.
+std::vector<fabric::Multicast> by_source(const std::vector<fabric::Message>& messages) {
+  std::map<std::int32_t, fabric::Multicast> multicasts;
+  for (const fabric::Message& message : messages) {
+    fabric::Multicast& own = multicasts[message.source];
+    own.source = message.source;
+    own.bytes = message.bytes;
+    own.transactions = message.transactions;
+    own.receivers.push_back(message.destination);
+  }
+  std::vector<fabric::Multicast> list;
+  for (auto& [source, own] : multicasts) {
+    std::sort(own.receivers.begin(), own.receivers.end());
+    list.push_back(own);
+  }
+  return list;
+}
+
+Listed listed(const Collective& collective, const AlgorithmChoice& choice, bool multicasts,
               const reshard::Reshard& reshard, const RoundWork& work, PriceTables& tables) {
   Listed sum;
   const Result<reshard::Schedule> schedule = reshard::schedule_of(collective, choice);
@@ -47,6 +68,16 @@ Listed listed(const Collective& collective, const AlgorithmChoice& choice,
         });
     EXPECT_TRUE(status.ok());
     if (messages.empty()) continue;
+    if (multicasts && sends_copies(schedule->round(round))) {
+      const std::vector<fabric::Multicast> own = by_source(messages);
+      const auto best = tables.multicasts.best(own);
+      EXPECT_TRUE(best.ok());
+      sum.possible = sum.possible && best->has_value();
+      if (!sum.possible) return sum;
+      sum.multicasts = true;
+      sum.cycles += std::max((*best)->cost.cycles, work.places.memory_cycles(own, tables));
+      continue;
+    }
     const Result<fabric::BestTravel> best = tables.network.best(messages);
     EXPECT_TRUE(best.ok());
     sum.cycles += std::max(best->cost.cycles, work.places.memory_cycles(messages, tables));
@@ -69,6 +100,7 @@ TEST(RoundPrices, AreThoseOfTheMessages) {
   constexpr std::string_view kKinds[] = {"Shard(0)", "Shard(1)", "Replicate()", "Partial(sum)"};
   std::int64_t compared = 0;
   std::int64_t long_ones = 0;
+  std::int64_t with_multicasts = 0;
   for (const std::string_view name : {"wormhole", "blackhole"}) {
     const Machine machine = **find_machine(name);
     const Result<MoveModel> model = MoveModel::make(machine);
@@ -103,11 +135,16 @@ TEST(RoundPrices, AreThoseOfTheMessages) {
       for (const Collective& step : (*collectives)->steps) {
         if (step.kind == reshard::CollectiveKind::kSlice) continue;
         PlacedCollective placed(step);
-        for (const AlgorithmChoice& choice : choices_for(step)) {
-          const auto priced = prices.price(placed, choice, false, {});
+        for (std::size_t c = 0; c < 2 * choices_for(step).size(); ++c) {
+          const AlgorithmChoice choice = choices_for(step)[c / 2];
+          const bool multicasts = c % 2 == 1;
+          const auto priced = prices.price(placed, choice, multicasts, {});
           ASSERT_TRUE(priced.ok()) << priced.error().message;
+          if (!*priced && (!multicasts || !reshard::schedule_of(step, choice))) continue;
+          const Listed sum = listed(step, choice, multicasts, *reshard, work, tables);
+          EXPECT_EQ(priced->has_value(), !multicasts || (sum.possible && sum.multicasts));
           if (!*priced) continue;
-          const Listed sum = listed(step, choice, *reshard, work, tables);
+          if (multicasts) ++with_multicasts;
           EXPECT_DOUBLE_EQ((*priced)->cycles, sum.cycles) << (*priced)->name;
           EXPECT_EQ((*priced)->bytes, sum.bytes) << (*priced)->name;
           EXPECT_EQ((*priced)->busiest.empty(),
@@ -121,6 +158,7 @@ TEST(RoundPrices, AreThoseOfTheMessages) {
   }
   EXPECT_GT(compared, 500);
   EXPECT_GT(long_ones, 20);
+  EXPECT_GT(with_multicasts, 100);
 }
 
 }  // namespace

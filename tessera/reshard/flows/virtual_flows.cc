@@ -56,17 +56,17 @@ void expand(const Piece& piece, std::vector<PlaceMove>& moves, std::vector<Virtu
       moves.push_back({loop.extent, loop.move.a.place, loop.move.b.place});
     }
   }
-  // Short steps first, so that the combinations are mostly in order.
+  // Short steps first, so that the combinations are in order where longer ones go past them.
   std::sort(moves.begin(), moves.end(), [](const PlaceMove& x, const PlaceMove& y) {
     return x.a != y.a ? x.a < y.a : x.b < y.b;
   });
   const std::size_t begin = out.size();
   out.push_back({piece.at.a.place, piece.at.b.place, elements});
   for (const PlaceMove& move : moves) {
-    const std::size_t end = out.size();
-    for (std::size_t i = begin; i < end; ++i) {
-      VirtualFlow flow = out[i];
-      for (std::int64_t step = 1; step < move.extent; ++step) {
+    const std::size_t count = out.size() - begin;
+    for (std::int64_t step = 1; step < move.extent; ++step) {
+      for (std::size_t i = 0; i < count; ++i) {
+        VirtualFlow flow = out[out.size() - count];  // the same one, a step before
         flow.a += move.a;
         flow.b += move.b;
         out.push_back(flow);
