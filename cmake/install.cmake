@@ -17,8 +17,8 @@ set(TESSERA_CORE_HEADERS
     tessera/layout/runs.h tessera/layout/view.h
     tessera/memory/problem.h tessera/memory/solve.h tessera/memory/validate.h
     tessera/notation/convert.h tessera/notation/same_places.h tessera/notation/tensor.h
-    tessera/relayout/emit_c.h tessera/relayout/plan.h tessera/relayout/program.h
-    tessera/relayout/rounding.h tessera/relayout/verify.h
+    tessera/relayout/plan.h tessera/relayout/program.h tessera/relayout/rounding.h
+    tessera/relayout/verify.h
     tessera/reshard/reshard.h tessera/reshard/transfers.h
     tessera/target/fit.h tessera/target/machine.h)
 # Ranks that exchange data: for tessera::mpi, and for users' own transports.
@@ -29,18 +29,23 @@ set(TESSERA_PYFLAME_HEADERS
     tessera/memory/advice.h tessera/memory/liveness.h tessera/memory/mesh/place_sizes.h
     tessera/memory/mesh_plan.h
     tessera/notation/pyflame/pyflame.h
-    tessera/pyflame/ir_graph.h tessera/pyflame/layout_transform.h tessera/pyflame/memory_plan.h
-    tessera/pyflame/mesh_layout.h tessera/pyflame/pe_memory_planner.h)
+    tessera/pyflame/ir_graph.h tessera/pyflame/layout_transform.h tessera/pyflame/mesh_layout.h
+    tessera/pyflame/pe_memory_planner.h)
 # Models.
 set(TESSERA_GRAPH_HEADERS
     tessera/graph/builder.h tessera/graph/data.h tessera/graph/graph.h tessera/graph/graph_json.h
     tessera/graph/op.h tessera/graph/program.h)
+# Which layouts an op allows.
+set(TESSERA_OPS_HEADERS
+    tessera/ops/kernels.h tessera/ops/loops.h tessera/ops/machines/propagate_on.h
+    tessera/ops/machines/restrictions.h tessera/ops/propagate.h tessera/ops/scratch.h
+    tessera/ops/shares.h tessera/ops/supply.h tessera/ops/work_map.h)
 # Tensors in the memories of a machine.
 set(TESSERA_DEVICE_HEADERS
     tessera/device/device.h tessera/device/mover.h tessera/device/transfer_manager.h)
 
 set_target_properties(tessera PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-foreach(set core exchange pyflame graph device)
+foreach(set core exchange pyflame graph ops device)
   string(TOUPPER ${set} SET)
   list(TRANSFORM TESSERA_${SET}_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE headers)
   target_sources(tessera PUBLIC FILE_SET ${set} TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
@@ -49,7 +54,8 @@ endforeach()
 target_sources(tessera PUBLIC FILE_SET generated TYPE HEADERS
   BASE_DIRS ${PROJECT_BINARY_DIR}/generated FILES ${PROJECT_BINARY_DIR}/generated/tessera/version.h)
 install(TARGETS tessera EXPORT tessera-targets
-        FILE_SET core FILE_SET exchange FILE_SET pyflame FILE_SET graph FILE_SET device FILE_SET generated)
+        FILE_SET core FILE_SET exchange FILE_SET pyflame FILE_SET graph FILE_SET ops
+        FILE_SET device FILE_SET generated)
 if(TARGET tessera-cli)
   install(TARGETS tessera-cli)
 endif()

@@ -29,7 +29,6 @@
 #include "tessera/notation/convert.h"
 #include "tessera/notation/same_places.h"
 #include "tessera/notation/tensor.h"
-#include "tessera/relayout/emit_c.h"
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 #include "tessera/relayout/rounding.h"

@@ -14,6 +14,7 @@
 #include "tessera/graph/graph.h"
 #include "tessera/graph/graph_json.h"
 #include "tessera/graph/program.h"
+#include "tessera/ops/propagate.h"
 #include "tessera/tessera.h"
 
 namespace {
@@ -319,6 +320,27 @@ tessera::Status describe_a_model() {
   return tessera::ok_status();
 }
 
+tessera::Status ask_an_op() {
+  TESSERA_TRY(const auto rows,
+              tessera::parse_tensor("tensor<2048x768xf32, pyflame.RowPartition(8)>"));
+  TESSERA_TRY(const auto copies,
+              tessera::parse_tensor("tensor<768x3072xf32, pyflame.Grid(8, 1, dim_to_pe=[-1, 1], "
+                                    "replicate=[0])>"));
+  const tessera::graph::TensorType x{rows.placement.shape(), tessera::DType::kF32};
+  const tessera::graph::TensorType w{copies.placement.shape(), tessera::DType::kF32};
+  const std::vector<const tessera::graph::TensorType*> types = {&x, &w};
+  const tessera::graph::Attributes none;
+  const tessera::graph::Call call(*tessera::graph::Op::find("matmul"), types, none, 1);
+  const tessera::ops::Question question{&call, {rows.layout(), copies.layout()}, {}};
+  TESSERA_TRY(const tessera::ops::Answer answer, tessera::ops::propagate(question));
+  if (!answer.legal) std::cout << answer.reason << "\n";  // answer.alternatives are legal
+  for (const tessera::Layout& made : answer.outputs) {
+    std::cout << tessera::print_native(made) << "\n";
+  }
+  expect(answer.legal && answer.outputs.size() == 1);
+  return tessera::ok_status();
+}
+
 tessera::Status check_mlir() {
   const std::string mlir =
       "#l1 = #tt.memory_space<l1>\n"
@@ -383,6 +405,7 @@ int main() {
                              machines,
                              plan_memory,
                              describe_a_model,
+                             ask_an_op,
                              check_mlir,
                              exchange_between_threads}) {
     const tessera::Status status = snippet();

@@ -9,7 +9,6 @@
 #include "pools.h"
 #include "tessera/base/text.h"
 #include "tessera/base/work.h"
-#include "tessera/relayout/emit_c.h"
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 #include "tessera/relayout/verify.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/pyflame/memory_plan.h"
-
 #include <algorithm>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/pyflame/pe_memory_planner.h"
 
 namespace tessera::pyflame {
 

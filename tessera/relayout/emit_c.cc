@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tessera/relayout/emit_c.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include "tessera/base/text.h"
 #include "tessera/relayout/casts/cast.h"
 #include "tessera/relayout/jobs/flat_nest.h"
+#include "tessera/relayout/program.h"
 
 namespace tessera::relayout {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C functions are compiled by the machine's C compiler and compared with plain loops.
-#include "tessera/relayout/emit_c.h"
-
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/relayout/program.h"
 #include "tessera/testing/figures.h"
 #include "tessera/testing/generate.h"
 

@@ -3,7 +3,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/notation/same_places.h"
-#include "tessera/relayout/emit_c.h"
+#include "tessera/relayout/program.h"
 #include "tools/command/command.h"
 #include "tools/command/usage.h"
 #include "tools/json/json.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tessera/base/text.h"
-#include "tessera/relayout/emit_c.h"
+#include "tessera/relayout/program.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/text_file.h"
 #include "tools/relayout/relayout_files.h"
