@@ -187,8 +187,35 @@ Status Division::follow(const Access& access, const Form& operand) {
     const bool is_open = !fixed_[axis] && !closed_[axis] && !decided[axis] && !unknown[axis];
     if (is_open && (!windowed[axis] || is_driven(axis))) fixed_[axis] = origins[axis];
   }
-  for (const Fill& fill : operand.fills) {
-    if (fill.kind == Fill::Kind::kReplicate && fill.count > 1) replicas_.push_back(fill);
+  std::vector<bool> divides = windowed;
+  for (const Fold& fold : places ? places->folds : operand.folds) {
+    const std::vector<std::int64_t> needed = fold.needed(places ? places->shape : operand.shape);
+    for (std::size_t k = 0; k < needed.size(); ++k) {
+      const Target target = fold.cuts[k].target;
+      if (!target.is_mesh() || needed[k] <= 1) continue;
+      divides[static_cast<std::size_t>(target.axis())] = true;
+    }
+  }
+  for (std::size_t axis = 0; axis < origins.size(); ++axis) {
+    std::vector<Home> repeated;
+    bool in_shares = false;
+    for (const Fill& fill : operand.fills) {
+      if (fill.axis != static_cast<int>(axis) || fill.count <= 1) continue;
+      if (fill.kind == Fill::Kind::kPartial) in_shares = true;
+      if (fill.kind != Fill::Kind::kReplicate) continue;
+      repeated.push_back({fill.axis, origins[axis].value_or(0), fill.count, fill.stride});
+    }
+    replicas_.insert(replicas_.end(), repeated.begin(), repeated.end());
+    if (divides[axis] || unknown[axis] || in_shares || repeated.size() > 1) {
+      // Where it begins counts if it is all that is known.
+      if (fixed_[axis] && fixed_[axis] == origins[axis]) {
+        homes_.push_back({static_cast<int>(axis), *fixed_[axis], 1, 1});
+      }
+    } else if (repeated.size() == 1) {
+      homes_.push_back(repeated[0]);
+    } else {
+      homes_.push_back({static_cast<int>(axis), origins[axis].value_or(0), 1, 1});
+    }
   }
   return ok_status();
 }
@@ -211,35 +238,62 @@ void Division::reduce_over(const Fill& shares) {
   add(blocks_over(static_cast<int>(best), extent, width, shares.axis, shares.stride));
 }
 
-/// The replicas on some coordinates of an axis from the first on, those of the operand with the
-/// fewest; null if each operand with replicas has them on the whole axis.
-const Fill* Division::replicas_on_some(std::size_t axis) const {
-  const Fill* fewest = nullptr;
-  for (const Fill& fill : replicas_) {
-    const bool is_some = fill.axis == static_cast<int>(axis) && fill.count < form_.mesh[axis];
-    if (is_some && (fewest == nullptr || fill.count < fewest->count)) fewest = &fill;
+/// The coordinates that are in both; empty if there are none.
+std::optional<Division::Home> Division::common(const Home& a, const Home& b) {
+  const bool a_is_fewer = a.count < b.count;
+  const Home& fewer = a_is_fewer ? a : b;
+  const Home& other = a_is_fewer ? b : a;
+  Home both{a.axis, 0, 0, 1};
+  for (std::int64_t k = 0; k < fewer.count; ++k) {
+    const std::int64_t at = fewer.first + k * fewer.stride;
+    const std::int64_t from = at - other.first;
+    const bool is_there =
+        from >= 0 && from % other.stride == 0 && from / other.stride < other.count;
+    if (!is_there) continue;
+    if (both.count == 0) both.first = at;
+    if (both.count == 1) both.stride = at - both.first;
+    ++both.count;
   }
-  return fewest;
+  return both.count > 0 ? std::optional(both) : std::nullopt;
+}
+
+/// Where all operands are that do not divide the axis; empty if there is no such coordinate, or if
+/// all operands divide it.
+std::optional<Division::Home> Division::common_home(std::size_t axis) const {
+  std::optional<Home> found;
+  for (const Home& home : homes_) {
+    if (home.axis != static_cast<int>(axis)) continue;
+    found = found ? common(*found, home) : home;
+    if (!found) break;
+  }
+  return found;
 }
 
 Result<WorkMap> Division::finish() && {
   TESSERA_TRY(form_.shape, loops_.iterations());
-  for (const Fill& fill : replicas_) {
-    const Digits digits{fill.axis, fill.stride, fill.count};
-    const auto axis = static_cast<std::size_t>(fill.axis);
-    if (!is_driven(axis) || fixed_[axis] || !is_free(digits)) continue;
+  for (const Home& home : replicas_) {
+    const Digits digits{home.axis, home.stride, home.count};
+    const auto axis = static_cast<std::size_t>(home.axis);
+    if (!is_driven(axis) || fixed_[axis].value_or(0) != home.first || !is_free(digits)) continue;
     driven_.push_back(digits);
-    form_.fills.push_back(fill);
+    form_.fills.push_back(Fill::replicate(home.axis, home.count, home.stride));
   }
-  for (std::size_t axis = 0; axis < form_.mesh.rank(); ++axis) {
-    const bool driven = is_driven(axis);
-    if (const Fill* some = driven || fixed_[axis] ? nullptr : replicas_on_some(axis)) {
-      form_.fills.push_back(*some);
-      continue;
+  for (std::size_t a = 0; a < form_.mesh.rank(); ++a) {
+    const int axis = static_cast<int>(a);
+    const std::optional<Home> home = is_driven(a) || closed_[a] ? std::nullopt : common_home(a);
+    if (is_driven(a)) {
+      if (fixed_[a].value_or(0) != 0) form_.fills.push_back(Fill::fixed(axis, *fixed_[a]));
+    } else if (home) {
+      if (home->count > 1) {
+        form_.fills.push_back(Fill::replicate(axis, home->count, home->stride));
+      }
+      if (home->first > 0 || (home->count == 1 && form_.mesh[a] > 1)) {
+        form_.fills.push_back(Fill::fixed(axis, home->first));
+      }
+    } else if (form_.mesh[a] > 1) {
+      form_.fills.push_back(fixed_[a] ? Fill::fixed(axis, *fixed_[a])
+                                      : Fill::replicate(axis, form_.mesh[a]));
     }
-    if (driven ? fixed_[axis].value_or(0) == 0 : form_.mesh[axis] <= 1) continue;
-    form_.fills.push_back(fixed_[axis] ? Fill::fixed(static_cast<int>(axis), *fixed_[axis])
-                                       : Fill::replicate(static_cast<int>(axis), form_.mesh[axis]));
   }
   return WorkMap::make(loops_, std::move(form_));
 }

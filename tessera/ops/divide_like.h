@@ -36,8 +36,9 @@ class Division {
   /// something divides these already.
   void reduce_over(const Fill& shares);
 
-  /// What nothing divides of a mesh axis is fixed where an operand is; otherwise the work is
-  /// repeated on the replicas of an operand, or on the whole axis if nothing is on a part of it.
+  /// Along a mesh axis that nothing divides, the work is repeated where all operands are that do
+  /// not divide the axis themselves; where no coordinate has them all, it is where the first one
+  /// begins.
   Result<WorkMap> finish() &&;
 
  private:
@@ -46,17 +47,26 @@ class Division {
     std::int64_t stride = 1;
     std::int64_t count = 1;
   };
+  /// Coordinates of an axis at which an operand is, `stride` apart.
+  struct Home {
+    int axis = 0;
+    std::int64_t first = 0;
+    std::int64_t count = 1;
+    std::int64_t stride = 1;
+  };
+  static std::optional<Home> common(const Home& a, const Home& b);
   bool is_driven(std::size_t axis) const;
   bool is_free(const Digits& digits) const;
   void add(Fold fold);
-  const Fill* replicas_on_some(std::size_t axis) const;
+  std::optional<Home> common_home(std::size_t axis) const;
 
   const Loops& loops_;
   Form form_;
   std::vector<Digits> driven_;
   std::vector<std::optional<std::int64_t>> fixed_;
-  std::vector<bool> closed_;  ///< axes that operands which are followed do not change
-  std::vector<Fill> replicas_;
+  std::vector<bool> closed_;    ///< axes that operands which are followed do not change
+  std::vector<Home> homes_;     ///< of operands, on axes that they do not divide
+  std::vector<Home> replicas_;  ///< of operands, each with where they begin
 };
 
 }  // namespace tessera::ops

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/ops/layouts_for.h"
+#include "tessera/ops/padding.h"
 #include "tessera/testing/ops/any_division.h"
 #include "tessera/testing/ops/propagate_law.h"
 #include "tessera/testing/ops/random_calls.h"
@@ -154,6 +157,106 @@ TEST(Propagate, EveryOpObeysTheLawOnAnyShards) {
   RecordProperty("with_halos", std::to_string(with_halos));
 }
 
+/// A case of these types with small numbers as elements.
+OpCase case_of(std::string_view op, const std::vector<graph::TensorType>& types,
+               graph::Attributes attributes) {
+  OpCase made{*graph::Op::find(op), {}, std::move(attributes), 1};
+  for (const graph::TensorType& type : types) {
+    test::NaiveTensor tensor{type, {}};
+    for (std::int64_t e = 0; e < type.shape.elements(); ++e) {
+      tensor.elements.push_back(static_cast<long double>(e % 5 + 1));
+    }
+    made.inputs.emplace_back(std::move(tensor));
+  }
+  return made;
+}
+
+/// Row-major, but with blocks of one dim on the places of a mesh of one axis.
+Layout in_blocks(const graph::TensorType& type, int dim, std::int64_t width, std::int64_t places) {
+  LayoutSpec spec = Layout::row_major(type.shape, type.dtype)->spec();
+  spec.form.mesh = *Shape::make({places});
+  std::int64_t stride = 1;
+  for (std::size_t d = type.shape.rank(); d-- > 0;) {
+    Fold& fold = spec.form.folds[d];
+    const std::int64_t extent = type.shape[d];
+    const bool is_cut = static_cast<int>(d) == dim;
+    fold = {{Term{static_cast<int>(d), 1}}, 0, {}};
+    if (is_cut) fold.cuts.push_back({width, (extent + width - 1) / width, Target::mesh(0), 1});
+    fold.cuts.push_back({1, is_cut ? width : extent, Target::memory(), stride});
+    stride *= is_cut ? width : extent;
+  }
+  return *Layout::make(std::move(spec));
+}
+
+TEST(Propagate, TheLawSeesHalosThatAreTooLarge) {
+  const graph::TensorType x{*Shape::make({1, 1, 8}), DType::kF32};
+  const OpCase made = case_of(
+      "max_pool", {x},
+      {{"kernel", std::vector<std::int64_t>{3}}, {"pads", std::vector<std::int64_t>{1, 1}}});
+  const auto types = made.types();
+  const graph::Call call(made.op, types, made.attributes, 1);
+  const Question question{&call, {in_blocks(x, 2, 4, 2)}, {}};
+  Answer answer = *propagate(question);
+  ASSERT_TRUE(answer.legal) << answer.reason;
+  ASSERT_EQ(answer.halos[0][2], (Halo{1, 1}));
+  EXPECT_EQ(test::propagate_law(made, question, answer), "");
+  answer.halos[0][2].before = 2;
+  EXPECT_NE(test::propagate_law(made, question, answer), "");
+  answer.halos[0][2] = {1, 2};
+  EXPECT_NE(test::propagate_law(made, question, answer), "");
+  answer.halos[0][2] = {1, 0};
+  EXPECT_NE(test::propagate_law(made, question, answer), "");
+}
+
+/// A dilated window passes over the last element of a dim. Position 0 reads 0, 2 and 4 on place 0,
+/// which has 0 and 1; position 1 reads 4, 6 and nothing behind them on place 1, which has 2 and 3.
+TEST(Propagate, HalosEndWithTheLastElementThatIsRead) {
+  const graph::TensorType x{*Shape::make({1, 1, 8}), DType::kF32};
+  const OpCase made = case_of("max_pool", {x},
+                              {{"kernel", std::vector<std::int64_t>{3}},
+                               {"dilations", std::vector<std::int64_t>{2}},
+                               {"strides", std::vector<std::int64_t>{4}},
+                               {"pads", std::vector<std::int64_t>{0, 1}}});
+  const auto types = made.types();
+  const graph::Call call(made.op, types, made.attributes, 1);
+  const Question question{&call, {in_blocks(x, 2, 2, 4)}, {}};
+  const Answer answer = *propagate(question);
+  ASSERT_TRUE(answer.legal) << answer.reason;
+  EXPECT_EQ(answer.halos[0][2], (Halo{0, 3}));
+  EXPECT_EQ(test::propagate_law(made, question, answer), "");
+}
+
+/// The last place has 2 of 5 values of k and one slot of padding: a product that adds it up is
+/// wrong, unless a rule says that the padding has to be 0. relu does not read it.
+TEST(Propagate, TheLawSeesPaddingThatMustNotBeRead) {
+  const test::PaddingRule needs_nothing = [](const graph::Call& call, const graph::Types& outputs,
+                                             const Loops& loops,
+                                             const std::vector<PaddingStates>& inputs) {
+    Result<PaddingFlow> flow = padding_of(call, outputs, loops, inputs);
+    if (!flow) return flow;
+    flow->refilled = inputs;
+    for (auto& needs : flow->needs) needs.assign(needs.size(), PaddingNeed::nothing());
+    return flow;
+  };
+  const graph::TensorType a{*Shape::make({2, 5}), DType::kF32};
+  const graph::TensorType b{*Shape::make({5, 3}), DType::kF32};
+  {
+    const OpCase made = case_of("matmul", {a, b}, {});
+    const auto types = made.types();
+    const graph::Call call(made.op, types, made.attributes, 1);
+    const Question question{&call, {in_blocks(a, 1, 3, 2), in_blocks(b, 0, 3, 2)}, {}};
+    const Answer answer = *propagate(question);
+    ASSERT_TRUE(answer.legal) << answer.reason;
+    EXPECT_EQ(test::propagate_law(made, question, answer), "");
+    EXPECT_NE(test::propagate_law(made, question, answer, needs_nothing), "");
+  }
+  const OpCase made = case_of("relu", {a}, {});
+  const auto types = made.types();
+  const graph::Call call(made.op, types, made.attributes, 1);
+  const Question question{&call, {in_blocks(a, 1, 3, 2)}, {}};
+  EXPECT_EQ(test::propagate_law(made, question, *propagate(question), needs_nothing), "");
+}
+
 /// A window over two blocks on the last places of a mesh runs there, with halos between them.
 TEST(Propagate, WindowsRunWhereASubMeshBegins) {
   const graph::TensorType x{*Shape::make({1, 1, 8}), DType::kF32};
@@ -186,6 +289,27 @@ TEST(Propagate, RepeatsWorkOnReplicasOnAPartOfTheMesh) {
   EXPECT_EQ(answer.outputs[0].locate({3})->places, (std::vector<Place>{{0}, {1}}));
 }
 
+/// Replicas on places 1 and 3, and on 2 and 3: the work is where both are.
+TEST(Propagate, RepeatsWorkWhereAllOperandsAre) {
+  const graph::TensorType x{*Shape::make({4}), DType::kF32};
+  const auto replicas = [&](std::int64_t first, std::int64_t count, std::int64_t stride) {
+    LayoutSpec spec = Layout::row_major(x.shape, DType::kF32)->spec();
+    spec.form.mesh = *Shape::make({4});
+    spec.form.fills = {Fill::replicate(0, count, stride), Fill::fixed(0, first)};
+    return *Layout::make(std::move(spec));
+  };
+  const std::vector<const graph::TensorType*> types = {&x, &x};
+  const graph::Attributes attributes;
+  const graph::Call call(*graph::Op::find("add"), types, attributes, 1);
+  const auto places = [&](const Layout& a, const Layout& b) {
+    const Answer answer = *propagate({&call, {a, b}, {}});
+    return answer.legal ? answer.outputs[0].locate({3})->places : std::vector<Place>();
+  };
+  EXPECT_EQ(places(replicas(1, 2, 2), replicas(2, 2, 1)), (std::vector<Place>{{3}}));
+  EXPECT_EQ(places(replicas(1, 3, 1), replicas(1, 2, 2)), (std::vector<Place>{{1}, {3}}));
+  EXPECT_EQ(places(replicas(0, 2, 2), replicas(1, 2, 2)), std::vector<Place>());
+}
+
 /// Parts of 5 and 3 elements, each whole on a place of its own: the whole is in blocks of 5.
 TEST(Propagate, PartsOfAConcatDecideForThemselves) {
   const auto part = [](std::int64_t extent, std::int64_t place) {
@@ -212,7 +336,9 @@ TEST(Propagate, NoDivisionOfTheWorkWouldDoWhereItRefuses) {
   for (const std::string_view op : test::ops_with_loops()) {
     // Parts of a concat seldom lie where blocks of the whole would lie.
     const std::uint64_t seeds = test::tries(op == "concat" ? 1600 : 160);
-    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    for (std::uint64_t n = 0; n < 2 * seeds; ++n) {
+      const std::uint64_t seed = n / 2;
+      const bool any_shards = n % 2 == 1;
       Dice dice(seed * 104729 + 17);
       const OpCase made = test::random_call(dice, op);
       const auto types = made.types();
@@ -221,9 +347,9 @@ TEST(Propagate, NoDivisionOfTheWorkWouldDoWhereItRefuses) {
       Question question{&call, {}, {}};
       for (const auto& input : made.inputs) {
         question.inputs.emplace_back();
-        if (input && dice.chance(80)) {
-          question.inputs.back() = test::random_division(dice, input->type, mesh);
-        }
+        if (!input || !dice.chance(80)) continue;
+        question.inputs.back() = any_shards ? test::random_shards(dice, input->type, mesh)
+                                            : test::random_division(dice, input->type, mesh);
       }
       const Result<Answer> answer = propagate(question);
       if (!answer || answer->legal) continue;
@@ -244,9 +370,9 @@ TEST(Propagate, NoDivisionOfTheWorkWouldDoWhereItRefuses) {
       };
       const auto found = test::any_division(question, answer->loops, has_outputs, tried);
       EXPECT_FALSE(found) << made.text() << "\n"
-                          << answer->loops.to_string() << "\nseed " << seed << " mesh "
-                          << mesh.to_string() << "\nrefused: " << answer->reason
-                          << "\nfound: " << *found;
+                          << answer->loops.to_string() << "\nseed " << seed << " any shards "
+                          << any_shards << " mesh " << mesh.to_string()
+                          << "\nrefused: " << answer->reason << "\nfound: " << *found;
       ++refused;
     }
   }

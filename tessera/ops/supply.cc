@@ -94,23 +94,65 @@ std::vector<Range> reading_ranges(const Loops& loops, const Access& access, cons
 
 namespace {
 
+/// How many shifts of windows are looked at one by one: more than the taps of any usual kernel.
+constexpr std::int64_t kMostShifts = 1024;
+
+/// Where the taps of a window lie beside its position: the sums of what the other factors add;
+/// empty for more than kMostShifts.
+std::vector<std::int64_t> taps_of(const Loops& loops, const DimAccess& dim,
+                                  const WindowDim& window) {
+  std::vector<std::int64_t> taps = {dim.start};
+  for (const Term& term : moving_terms(loops, dim)) {
+    if (term.dim == window.position) continue;
+    const std::int64_t values = factor_of(loops, term).extent;
+    const auto before = static_cast<std::int64_t>(taps.size());
+    if (values > kMostShifts / before) return {};
+    for (std::int64_t value = 1; value < values; ++value) {
+      for (std::int64_t n = 0; n < before; ++n) {
+        taps.push_back(taps[static_cast<std::size_t>(n)] + term.coef * value);
+      }
+    }
+  }
+  return taps;
+}
+
+/// From the first to the last index inside [0, extent) that windows at these positions read.
+Range read_by(const WindowDim& window, const std::vector<std::int64_t>& taps,
+              const Range& positions, std::int64_t extent) {
+  const Range all{window.stride * positions.from + window.first,
+                  window.stride * (positions.to - 1) + window.last + 1};
+  if ((all.from >= 0 && all.to <= extent) || taps.empty()) {
+    return {std::clamp<std::int64_t>(all.from, 0, extent),
+            std::clamp<std::int64_t>(all.to, 0, extent)};
+  }
+  // At the ends of the dim a stride or a dilation may pass over elements.
+  Range inside{extent, 0};
+  for (const std::int64_t tap : taps) {
+    const std::int64_t first = std::max(positions.from, -floor_div(tap, window.stride));
+    const std::int64_t last =
+        std::min(positions.to - 1, floor_div(extent - 1 - tap, window.stride));
+    if (first > last) continue;
+    inside.from = std::min(inside.from, window.stride * first + tap);
+    inside.to = std::max(inside.to, window.stride * last + tap + 1);
+  }
+  return inside;
+}
+
 /// What of a dim is missing on the place with the most: both sides are blocks along one axis.
-Halo halo_of(const WindowDim& window, const Blocks& owned, std::int64_t extent,
-             const Blocks& performed, std::int64_t positions, std::int64_t& readers) {
+Halo halo_of(const WindowDim& window, const std::vector<std::int64_t>& taps, const Blocks& owned,
+             std::int64_t extent, const Blocks& performed, std::int64_t positions,
+             std::int64_t& readers) {
   Halo halo;
   const std::int64_t last = (positions - 1 + performed.start) / performed.width;
   for (std::int64_t c = performed.start / performed.width; c <= last; ++c) {
     const Range work = performed.of(c, positions);
     if (work.empty()) continue;
-    const std::int64_t from =
-        std::clamp<std::int64_t>(window.stride * work.from + window.first, 0, extent);
-    const std::int64_t to =
-        std::clamp<std::int64_t>(window.stride * (work.to - 1) + window.last + 1, 0, extent);
-    if (from >= to) continue;
+    const Range read = read_by(window, taps, work, extent);
+    if (read.empty()) continue;
     readers = c + 1;
     const Range have = owned.of(c, extent);
-    halo.before = std::max(halo.before, have.from - from);
-    halo.after = std::max(halo.after, to - have.to);
+    halo.before = std::max(halo.before, have.from - read.from);
+    halo.after = std::max(halo.after, read.to - have.to);
   }
   return halo;
 }
@@ -151,9 +193,6 @@ std::optional<Lack> find_lack(const Form& held, const Form& performed) {
   }
   return std::nullopt;
 }
-
-/// How many shifts of windows are looked at one by one: more than the taps of any usual kernel.
-constexpr std::int64_t kMostShifts = 1024;
 
 /// Whether every place has all that the windows over these dims read there: shift by shift, the
 /// window is a plain access of the positions whose element lies inside the operand.
@@ -262,8 +301,8 @@ Result<Supply> supplies(const Loops& loops, const Access& access, const Form& op
     const bool along = of_operand == HowDivided::kBlocks && of_work == HowDivided::kBlocks &&
                        owned.axis == blocks.axis && owned.stride == blocks.stride;
     if (along) {
-      supply.halos[d] =
-          halo_of(*window, owned, operand.shape[d], blocks, positions, supply.readers[d]);
+      supply.halos[d] = halo_of(*window, taps_of(loops, access.dims[d], *window), owned,
+                                operand.shape[d], blocks, positions, supply.readers[d]);
       keep_off_mesh(held, owned);
       keep_off_mesh(performed, blocks);
       narrowed.dims[d] = {};

@@ -13,8 +13,8 @@
 
 namespace tessera::ops {
 
-/// What a place lacks along a dim that a window slides over: elements before and after those that
-/// it has, the most on any place.
+/// What a place lacks along a dim that a window slides over: up to the first and the last element
+/// that it reads (where windows have more than 1024 taps: that they span), the most on any place.
 /// Example: 112 output rows of a 3x3 convolution with stride 2 over 8 places, 14 each, need 29
 /// input rows of which 28 are there: {1, 0}.
 struct Halo {

@@ -157,6 +157,18 @@ Status place_digit(const Shape& mesh, std::int64_t width, std::int64_t move, std
                                              mesh.to_string(), " mesh")};
 }
 
+/// Two blocks of which the first is shorter, because the line begins inside it, are two blocks of
+/// the shorter width that begin with the line, if the second is not longer than that.
+/// Example: (x + 1) div 4 of x < 5 is x div 3.
+void begin_at_zero(const Shape& shape, Fold& fold) {
+  if (fold.start <= 0 || fold.needed(shape)[0] != 2 || fold.first(shape) != fold.start) return;
+  const std::int64_t length = fold.extent(shape) - fold.start;
+  const std::int64_t first = fold.cuts[0].width - fold.start;
+  if (first <= 0 || length > 2 * first) return;
+  fold.start = 0;
+  fold.cuts[0].width = first;
+}
+
 }  // namespace
 
 Result<Form> simplified_places(const Form& form) {
@@ -172,10 +184,20 @@ Result<Form> simplified_places(const Form& form) {
     std::ranges::sort(fold.terms, {}, &Term::dim);
     // Widths alone decide how many values a digit needs.
     for (const LineCut& cut : line.cuts) fold.cuts.push_back({cut.width, 1, Target::nothing()});
+    const bool only_first_moves =
+        !line.cuts.empty() && std::all_of(line.cuts.begin() + 1, line.cuts.end(),
+                                          [](const LineCut& cut) { return cut.move.place == 0; });
+    if (only_first_moves && !form.shape.empty()) begin_at_zero(form.shape, fold);
+    std::vector<LineCut> cuts = line.cuts;
+    if (!cuts.empty()) cuts[0].width = fold.cuts[0].width;
+    if (cuts.size() > 1 && cuts[0].width <= cuts[1].width) {  // of blocks that became shorter
+      cuts.resize(1);
+      fold.cuts.resize(1);
+    }
     const std::vector<std::int64_t> needed = fold.needed(form.shape);
     fold.cuts.clear();
-    for (std::size_t k = 0; k < line.cuts.size(); ++k) {
-      const LineCut& cut = line.cuts[k];
+    for (std::size_t k = 0; k < cuts.size(); ++k) {
+      const LineCut& cut = cuts[k];
       const std::int64_t count = std::max<std::int64_t>(needed[k], 1);
       if (cut.move.place == 0) {
         fold.cuts.push_back({cut.width, count, Target::nothing()});

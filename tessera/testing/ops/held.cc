@@ -42,18 +42,20 @@ struct HaloDim {
   std::int64_t extent = 0;
   std::map<std::int64_t, Interval> blocks;
 
-  /// What a coordinate has after the exchange; nothing between blocks.
-  std::optional<Interval> at(std::int64_t coordinate) const {
-    Interval block{0, -1};  // empty, before the first element
+  /// What a coordinate has, empty before the first and behind the last block; nothing between
+  /// blocks.
+  std::optional<Interval> block_at(std::int64_t coordinate) const {
     const auto found = blocks.find(coordinate);
-    if (found != blocks.end()) {
-      block = found->second;
-    } else if (coordinate > blocks.rbegin()->first) {
-      block = {extent, extent - 1};
-    } else if (coordinate > blocks.begin()->first) {
-      return std::nullopt;
-    }
-    return Interval{block.low - halo.before, block.high + halo.after};
+    if (found != blocks.end()) return found->second;
+    if (coordinate > blocks.rbegin()->first) return Interval{extent, extent - 1};
+    if (coordinate > blocks.begin()->first) return std::nullopt;
+    return Interval{0, -1};
+  }
+  /// What it has after the exchange.
+  std::optional<Interval> at(std::int64_t coordinate) const {
+    std::optional<Interval> block = block_at(coordinate);
+    if (block) block = Interval{block->low - halo.before, block->high + halo.after};
+    return block;
   }
 };
 
@@ -69,10 +71,8 @@ std::optional<std::size_t> axis_of(const Form& form, std::size_t dim) {
   return std::nullopt;
 }
 
-}  // namespace
-
-Held with_halos(const Layout& layout, const std::vector<ops::Halo>& halos) {
-  Held held = held_by_place(layout);
+std::vector<HaloDim> halo_dims(const Layout& layout, const std::vector<ops::Halo>& halos,
+                               const Held& held) {
   const Shape& shape = layout.shape();
   std::vector<HaloDim> dims;
   for (std::size_t d = 0; d < halos.size(); ++d) {
@@ -88,6 +88,33 @@ Held with_halos(const Layout& layout, const std::vector<ops::Halo>& halos) {
     }
     if (!dim.blocks.empty()) dims.push_back(std::move(dim));
   }
+  return dims;
+}
+
+}  // namespace
+
+std::vector<ops::Halo> smallest_halos(const Layout& layout, const std::vector<ops::Halo>& halos,
+                                      const Held& needed) {
+  std::vector<ops::Halo> smallest(halos.size());
+  for (const HaloDim& dim : halo_dims(layout, halos, held_by_place(layout))) {
+    ops::Halo& halo = smallest[dim.dim];
+    for (const auto& [place, elements] : needed) {
+      const std::optional<Interval> block = dim.block_at(place[dim.axis]);
+      for (const std::int64_t e : elements) {
+        if (!block) break;
+        const std::int64_t x = layout.shape().delinear(e)[dim.dim];
+        halo.before = std::max(halo.before, block->low - x);
+        halo.after = std::max(halo.after, x - block->high);
+      }
+    }
+  }
+  return smallest;
+}
+
+Held with_halos(const Layout& layout, const std::vector<ops::Halo>& halos) {
+  Held held = held_by_place(layout);
+  const Shape& shape = layout.shape();
+  const std::vector<HaloDim> dims = halo_dims(layout, halos, held);
   if (dims.empty()) return held;
   Held more = held;
   each_index(layout.mesh(), [&](const Place& place) {
@@ -132,11 +159,29 @@ std::string exchange_mistake(const Layout& operand, const std::vector<ops::Halo>
       }
     });
   }
-  for (const auto& [place, elements] : needed) {
-    if (!std::ranges::includes(arrived[place], elements)) {
-      wrong = cat("the exchange does not bring all that place ", bracketed(place), " reads");
+  const Held owned = held_by_place(operand);
+  const Held promised = with_halos(operand, halos);
+  for (const HaloDim& dim : halo_dims(operand, halos, owned)) {
+    std::int64_t last = dim.blocks.rbegin()->first;
+    for (const auto& [place, elements] : needed) last = std::max(last, place[dim.axis]);
+    for (const auto& [place, elements] : arrived) {
+      if (place[dim.axis] > last)
+        wrong = cat("place ", bracketed(place), " receives, but needs nothing");
     }
   }
+  each_index(operand.mesh(), [&](const Place& place) {
+    const auto at = promised.find(place);
+    const std::set<std::int64_t> all = at == promised.end() ? std::set<std::int64_t>{} : at->second;
+    const bool counts = owned.contains(place) || needed.contains(place);
+    if (counts ? arrived[place] != all : !std::ranges::includes(all, arrived[place])) {
+      wrong = cat("the exchange brings place ", bracketed(place), " ", arrived[place].size(),
+                  " elements, not ", all.size());
+    }
+    const auto need = needed.find(place);
+    if (need != needed.end() && !std::ranges::includes(arrived[place], need->second)) {
+      wrong = cat("the exchange does not bring all that place ", bracketed(place), " reads");
+    }
+  });
   return wrong;
 }
 

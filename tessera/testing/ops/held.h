@@ -22,8 +22,14 @@ Held held_by_place(const Layout& layout);
 /// beside the end of the dim.
 Held with_halos(const Layout& layout, const std::vector<ops::Halo>& halos);
 
-/// Whether the exchange of these halos brings every place what it needs, each element to a slot of
-/// its own, or is refused as not supported. Returns what is wrong, or "".
+/// By enumeration, the smallest halos that bring every place what it needs along each dim that has
+/// one, up to the first and the last element.
+std::vector<ops::Halo> smallest_halos(const Layout& layout, const std::vector<ops::Halo>& halos,
+                                      const Held& needed);
+
+/// Whether the exchange of these halos brings every place that has a block, or needs something,
+/// exactly its block and the halos, each element to a slot of its own, and nothing to places beyond
+/// those; or is refused as not supported. Returns what is wrong, or "".
 std::string exchange_mistake(const Layout& operand, const std::vector<ops::Halo>& halos,
                              const std::vector<std::int64_t>& readers, const Held& needed);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "tessera/base/text.h"
 #include "tessera/graph/data.h"
@@ -198,6 +199,39 @@ PadSizes random_padding(Dice& dice, const OpCase& made, const Loops& loops) {
     }
   }
   return sizes;
+}
+
+Result<PaddingRead> padding_read(const OpCase& made, const Loops& loops, PadSizes sizes,
+                                 const PaddingRule& rule) {
+  std::vector<std::int64_t> least(loops.factors.size(), INT64_MAX);  // of padding, per factor
+  const auto each_dim = [&](const auto& visit) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      for (std::size_t d = 0; loops.inputs[i] && d < sizes[i].size(); ++d) {
+        const ops::DimAccess& dim = loops.inputs[i]->dims[d];
+        if (const auto factor = factor_of(loops, dim, made.inputs[i]->type.shape[d])) {
+          visit(sizes[i][d], least[static_cast<std::size_t>(*factor)]);
+        } else if (dim.terms.empty()) {
+          sizes[i][d] = 0;
+        }
+      }
+    }
+  };
+  each_dim([](std::int64_t size, std::int64_t& most) { most = std::min(most, size); });
+  each_dim([](std::int64_t& size, std::int64_t most) { size = most; });
+  std::vector<PaddingStates> states;
+  for (const auto& list : sizes) {
+    states.emplace_back();
+    for (const std::int64_t size : list) {
+      states.back().push_back(size > 0 ? PaddingState::undef() : PaddingState::absent());
+    }
+  }
+  const auto types = made.types();
+  const graph::Call call(made.op, types, made.attributes, made.outputs);
+  TESSERA_TRY(const graph::Types outputs, made.infer());
+  TESSERA_TRY(ops::PaddingFlow flow, rule(call, outputs, loops, states));
+  drop_exact(flow, sizes, states, made, loops);
+  TESSERA_TRY(flow, rule(call, outputs, loops, states));
+  return PaddingRead{std::move(sizes), std::move(flow.refilled)};
 }
 
 OpCase padded_call(Dice& dice, const OpCase& made, const Loops& loops, const PadSizes& sizes,

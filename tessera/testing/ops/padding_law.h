@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -24,6 +25,22 @@ OpCase padded_call(Dice& dice, const OpCase& made, const ops::Loops& loops, cons
 
 /// Padding along some dims, the same along dims that one loop runs over.
 PadSizes random_padding(Dice& dice, const OpCase& made, const ops::Loops& loops);
+
+/// What padding does in a call (ops::padding_of), so that tests can tell the laws something wrong.
+using PaddingRule = std::function<Result<ops::PaddingFlow>(const graph::Call&, const graph::Types&,
+                                                           const ops::Loops&,
+                                                           const std::vector<ops::PaddingStates>&)>;
+
+/// Padding that loops run over, and what is in it.
+struct PaddingRead {
+  PadSizes sizes;
+  std::vector<ops::PaddingStates> states;
+};
+/// Of padding of these sizes, in which nothing is known, that over which loops run: as far as all
+/// dims of one loop are padded, and none where the call needs the exact extent. It is as bad as it
+/// may be after what the call needs has been refilled.
+Result<PaddingRead> padding_read(const OpCase& made, const ops::Loops& loops, PadSizes sizes,
+                                 const PaddingRule& rule);
 
 /// What differs between the results of a call and the beginning of those on padded tensors, or "".
 /// A call that is not valid, or would read outside a tensor, is a difference.

@@ -13,6 +13,7 @@
 #include "tessera/graph/data.h"
 #include "tessera/testing/ops/held.h"
 #include "tessera/testing/ops/loops_law.h"
+#include "tessera/testing/ops/place_slots.h"
 
 namespace tessera::test {
 
@@ -153,10 +154,77 @@ std::optional<NaiveTensor> seen(const OpCase& made, const ops::Answer& answer, s
   return tensor;
 }
 
+/// Halos are as large as the place needs that lacks most, and an exchange brings what they promise.
+std::string halo_mistake(const OpCase& made, const ops::Answer& answer,
+                         const std::map<Place, std::vector<Index>>& by_place) {
+  const Loops& loops = answer.loops;
+  for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+    const std::vector<ops::Halo>& halos = answer.halos[i];
+    const bool has_halos =
+        std::ranges::any_of(halos, [](const ops::Halo& halo) { return !(halo == ops::Halo{}); });
+    if (!has_halos) continue;
+    const Shape& shape = made.inputs[i]->type.shape;
+    Held needed;
+    for (const auto& [place, list] : by_place) {
+      for (const Index& f : list) {
+        const Index x = loops.inputs[i]->index(f);
+        if (!shape.contains(x) || !reads_in(*loops.inputs[i], loops, f)) continue;
+        needed[place].insert(row_major(shape, x));
+      }
+    }
+    const std::vector<ops::Halo> smallest = smallest_halos(*answer.inputs[i], halos, needed);
+    for (std::size_t d = 0; d < halos.size(); ++d) {
+      if (halos[d] == smallest[d]) continue;
+      return cat("input ", i, " dim ", d, " lacks ", smallest[d].before, " and ", smallest[d].after,
+                 " elements, the halo is ", halos[d].before, " and ", halos[d].after);
+    }
+    const auto supply =
+        ops::supplies(loops, *loops.inputs[i], answer.inputs[i]->form(), *answer.work);
+    if (!supply) return supply.error().message;
+    const std::string wrong = exchange_mistake(*answer.inputs[i], halos, supply->readers, needed);
+    if (!wrong.empty()) return cat("input ", i, ": ", wrong);
+  }
+  return "";
+}
+
+/// Whether a place computes the same on all slots that it allocates, padding included. `partial` is
+/// what it sees of the elements. Blocks with halos are in a buffer without padding.
+std::string padding_mistake(const OpCase& partial, const ops::Answer& answer, const Place& place,
+                            const PaddingRule& rule) {
+  PadSizes sizes(partial.inputs.size());
+  std::vector<bool> is_stored(sizes.size());
+  bool any = false;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!partial.inputs[i]) continue;
+    sizes[i].resize(partial.inputs[i]->type.shape.rank());
+    const bool has_halos = std::ranges::any_of(
+        answer.halos[i], [](const ops::Halo& halo) { return !(halo == ops::Halo{}); });
+    if (!answer.loops.inputs[i] || has_halos) continue;
+    const std::vector<DimSlots> dims = slots_of_dims(*answer.inputs[i], place);
+    is_stored[i] = true;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      sizes[i][d] = static_cast<std::int64_t>(dims[d].padding.size());
+      any = any || sizes[i][d] > 0;
+    }
+  }
+  if (!any) return "";
+  const Result<PaddingRead> read = padding_read(partial, answer.loops, sizes, rule);
+  if (!read) return read.error().message;
+  Dice dice(7);
+  OpCase padded = padded_call(dice, partial, answer.loops, read->sizes, read->states);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!is_stored[i]) continue;
+    const std::string wrong = through_memory(*answer.inputs[i], place, *padded.inputs[i]);
+    if (!wrong.empty()) return cat("input ", i, ": ", wrong);
+  }
+  const std::string wrong = difference(partial, padded);
+  return wrong.empty() ? "" : cat("with padding on place ", bracketed(place), ": ", wrong);
+}
+
 }  // namespace
 
 std::string propagate_law(const OpCase& made, const ops::Question& question,
-                          const ops::Answer& answer) {
+                          const ops::Answer& answer, const PaddingRule& rule) {
   if (!answer.work) return answer.legal ? "legal without a work map" : "";
   const Loops& loops = answer.loops;
   const Shape iterations = *loops.iterations();
@@ -168,13 +236,11 @@ std::string propagate_law(const OpCase& made, const ops::Question& question,
 
   // Does every place have what it reads?
   bool all_there = true;
-  bool any_shares = false;  // of which none is the element
-  std::vector<Held> owned(made.inputs.size());
+  bool any_shares = false;                     // of which none is the element
   std::vector<Held> held(made.inputs.size());  // with halos
   for (std::size_t i = 0; i < made.inputs.size(); ++i) {
     if (!loops.inputs[i] || !answer.inputs[i]) continue;
     const Shape& shape = made.inputs[i]->type.shape;
-    owned[i] = held_by_place(*answer.inputs[i]);
     held[i] = with_halos(*answer.inputs[i], answer.halos[i]);
     any_shares |= !ops::partial_axes(*answer.inputs[i]).empty();
     for (const auto& [place, list] : by_place) {
@@ -198,60 +264,8 @@ std::string propagate_law(const OpCase& made, const ops::Question& question,
                : "";
   }
 
-  // Halos are tight: some place lacks exactly that many.
-  for (std::size_t i = 0; i < made.inputs.size(); ++i) {
-    for (std::size_t d = 0; d < answer.halos[i].size(); ++d) {
-      const ops::Halo halo = answer.halos[i][d];
-      if (halo == ops::Halo{}) continue;
-      const Shape& shape = made.inputs[i]->type.shape;
-      ops::Halo most;
-      for (const auto& [place, list] : by_place) {
-        std::int64_t low = INT64_MAX;
-        std::int64_t high = -1;
-        for (const Index& f : list) {
-          const std::int64_t x = loops.inputs[i]->index(f)[d];
-          if (x < 0 || x >= shape[d]) continue;
-          low = std::min(low, x);
-          high = std::max(high, x);
-        }
-        std::int64_t first = INT64_MAX;
-        std::int64_t last = -1;
-        for (const std::int64_t e : owned[i][place]) {
-          first = std::min(first, shape.delinear(e)[d]);
-          last = std::max(last, shape.delinear(e)[d]);
-        }
-        if (high < 0 || last < 0) continue;
-        most.before = std::max(most.before, first - low);
-        most.after = std::max(most.after, high - last);
-      }
-      if (most.before > halo.before || most.after > halo.after) {
-        return cat("input ", i, " dim ", d, " lacks ", most.before, " and ", most.after,
-                   " elements, the halo is ", halo.before, " and ", halo.after);
-      }
-    }
-  }
-
-  // An exchange brings what the halos promise.
-  for (std::size_t i = 0; i < made.inputs.size(); ++i) {
-    const bool has_halos = std::ranges::any_of(
-        answer.halos[i], [](const ops::Halo& halo) { return !(halo == ops::Halo{}); });
-    if (!has_halos) continue;
-    const Shape& shape = made.inputs[i]->type.shape;
-    Held needed;
-    for (const auto& [place, list] : by_place) {
-      for (const Index& f : list) {
-        const Index x = loops.inputs[i]->index(f);
-        if (!shape.contains(x) || !reads_in(*loops.inputs[i], loops, f)) continue;
-        needed[place].insert(row_major(shape, x));
-      }
-    }
-    const auto supply =
-        ops::supplies(loops, *loops.inputs[i], answer.inputs[i]->form(), *answer.work);
-    if (!supply) return supply.error().message;
-    const std::string wrong =
-        exchange_mistake(*answer.inputs[i], answer.halos[i], supply->readers, needed);
-    if (!wrong.empty()) return cat("input ", i, ": ", wrong);
-  }
+  const std::string wrong_halos = halo_mistake(made, answer, by_place);
+  if (!wrong_halos.empty()) return wrong_halos;
 
   const auto expected = made.evaluate();
   if (!expected) return "the evaluator does not know the op";
@@ -287,6 +301,7 @@ std::string propagate_law(const OpCase& made, const ops::Question& question,
       }
       auto outputs = partial.evaluate();
       if (!outputs) return "the evaluator failed on a part";
+      if (poison > 0 && wrong.empty()) wrong = padding_mistake(partial, answer, place, rule);
       results[place] = *std::move(outputs);
     }
     if (!wrong.empty()) return wrong;
