@@ -23,6 +23,8 @@ MADE = [
     (lambda: pyflame.rows((8, 6), "f32", 4), "tensor<8x6xf32, pyflame.RowPartition(4)>"),
     (lambda: pyflame.columns((8, 6), "f32", 2, dim_to_pe=[1, -1]),
      "tensor<8x6xf32, pyflame.ColPartition(2, dim_to_pe=[1, -1])>"),
+    (lambda: pyflame.grid((8, 6), "f32", 2, 2, dim_to_pe=[-1, (0, 1)]),
+     "tensor<8x6xf32, pyflame.Grid(2, 2, dim_to_pe=[-1, [0, 1]])>"),
     (lambda: pyflame.grid((8, 6), "f32", 4, 2, dim_to_pe=[0, -1], partial={1: "sum"}),
      "tensor<8x6xf32, pyflame.Grid(4, 2, dim_to_pe=[0, -1], partial=[1:sum])>"),
     (lambda: pyflame.block_cyclic((8, 8), "f32", 2, 2, 2, 2), "tensor<8x8xf32, pyflame.BlockCyclic(2, 2, 2, 2)>"),

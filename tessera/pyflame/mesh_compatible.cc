@@ -37,6 +37,14 @@ Result<Rule> rule_of(const MeshLayout& layout, std::size_t rank) {
   for (std::size_t dim = 0; dim < rank; ++dim) {
     rule.dims.emplace_back();
     if (dealt[dim].axis < 0) continue;
+    if (dealt[dim].axis == MeshLayout::kBothAxes) {
+      rule.dims.back() = {dealt[dim].pes, 0};
+      for (const std::size_t axis : {0u, 1u}) {
+        if (pes[axis] > 1) rule.dim_on[axis] = static_cast<int>(dim);
+        rule.coordinates[axis] = pes[axis];
+      }
+      continue;
+    }
     const auto axis = static_cast<std::size_t>(dealt[dim].axis);
     // Blocks of one element on one PE take the same memory as no blocks.
     const bool blocked = pes[axis] > 1 || blocks[axis] > 1;
@@ -115,6 +123,9 @@ std::vector<Holder> holders(const MeshLayout& layout, const Rule& rule) {
   for (std::int64_t row = 0; row < rule.coordinates[0]; ++row) {
     for (std::int64_t col = 0; col < rule.coordinates[1]; ++col) {
       std::array<std::int64_t, 4> tile = {rule.dim_on[0], row, rule.dim_on[1], col};
+      if (tile[0] >= 0 && tile[0] == tile[2]) {  // one dim over both axes: its tiles are numbered
+        tile = {tile[0], row * rule.coordinates[1] + col, -1, 0};
+      }
       for (const std::size_t axis : {0u, 1u}) {
         if (tile[2 * axis] < 0) tile[2 * axis + 1] = 0;  // every PE of this axis has the same tile
       }

@@ -78,7 +78,7 @@ bool is_used(const Spread& spread, int axis) {
          std::any_of(terms.partial.begin(), terms.partial.end(),
                      [axis](const auto& item) { return item.first == axis; }) ||
          std::any_of(deals.begin(), deals.end(),
-                     [axis](const notation::PyflameDeal& deal) { return deal.axis == axis; });
+                     [axis](const notation::PyflameDeal& deal) { return deal.uses(axis); });
 }
 
 MeshLayout make(LayoutType type, std::int32_t rows, std::int32_t cols) {
@@ -90,6 +90,37 @@ MeshLayout make(LayoutType type, std::int32_t rows, std::int32_t cols) {
 }
 
 }  // namespace
+
+Result<MeshLayout> MeshLayout::of(const Layout& layout) {
+  TESSERA_TRY(const notation::PyflameLayout terms, notation::raise_pyflame(layout));
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  std::int64_t largest = std::max({terms.rows, terms.cols, terms.block_rows, terms.block_cols});
+  const notation::PyflameLayout::Pe origin = terms.origin.value_or(notation::PyflameLayout::Pe{});
+  largest = std::max({largest, origin[0], origin[1]});
+  for (const notation::PyflameLayout::Pe& pe : terms.pes) {
+    largest = std::max({largest, pe[0], pe[1]});
+  }
+  if (largest > kMost) {
+    return Error{ErrorCode::kOverflow, cat(largest, " does not fit 32-bit numbers"), std::nullopt,
+                 "use smaller grids and blocks"};
+  }
+  const auto small = [](std::int64_t number) { return static_cast<std::int32_t>(number); };
+  MeshLayout made = make(static_cast<LayoutType>(terms.kind), small(terms.rows), small(terms.cols));
+  made.block_row_size = small(terms.block_rows);
+  made.block_col_size = small(terms.block_cols);
+  if (terms.dim_to_pe) {
+    for (const std::int64_t axis : *terms.dim_to_pe) {
+      made.dim_to_pe.push_back(static_cast<int>(axis));
+    }
+  }
+  made.origin = {small(origin[0]), small(origin[1])};
+  for (const notation::PyflameLayout::Pe& pe : terms.pes) {
+    made.pes.push_back({small(pe[0]), small(pe[1])});
+  }
+  made.replicate = terms.replicate;
+  made.partial = terms.partial;
+  return made;
+}
 
 MeshLayout MeshLayout::SinglePE() { return make(LayoutType::SINGLE_PE, 1, 1); }
 
@@ -146,7 +177,13 @@ Result<PECoord> MeshLayout::pe_for_element(const std::vector<std::int64_t>& indi
   Place tile = {0, 0};
   for (std::size_t dim = 0; dim < indices.size(); ++dim) {
     const notation::PyflameDeal& deal = tensor.deals[dim];
-    if (deal.axis >= 0) tile[static_cast<std::size_t>(deal.axis)] = deal.pe_of(indices[dim]);
+    if (deal.axis < 0) continue;
+    const std::int64_t number = deal.pe_of(indices[dim]);
+    if (deal.axis == kBothAxes) {
+      tile = {number / deal.cols, number % deal.cols};
+    } else {
+      tile[static_cast<std::size_t>(deal.axis)] = number;
+    }
   }
   return pe_of_tile(*this, tile[0], tile[1]);
 }
@@ -190,7 +227,11 @@ Result<std::vector<std::int64_t>> MeshLayout::tile_shape(
   }
   for (std::size_t dim = 0; dim < extents.size(); ++dim) {
     const notation::PyflameDeal& deal = tensor.deals[dim];
-    extents[dim] = deal.held_by(deal.axis == 0 ? tile->row : deal.axis == 1 ? tile->col : 0);
+    const std::int64_t number = deal.axis == kBothAxes ? tile->row * deal.cols + tile->col
+                                : deal.axis == 0       ? tile->row
+                                : deal.axis == 1       ? tile->col
+                                                       : 0;
+    extents[dim] = deal.held_by(number);
   }
   return extents;
 }

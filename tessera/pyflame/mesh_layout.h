@@ -51,13 +51,18 @@ struct MeshLayout {
   std::int32_t pe_cols = 1;
   std::int32_t block_row_size = 0;  ///< BLOCK_CYCLIC: block size of the dim on the PE rows
   std::int32_t block_col_size = 0;
-  /// The PE axis of each dim: 0 rows, 1 columns, -1 local. Empty means dim 0 on the rows and dim 1
-  /// on the columns, except on axes that are replicated or partial.
+  /// In `dim_to_pe`: over all PEs, row by row; dim_to_pe=[[0, 1]] in texts.
+  static constexpr int kBothAxes = static_cast<int>(notation::PyflameLayout::kBothAxes);
+  /// The PE axis of each dim: 0 rows, 1 columns, -1 local, or kBothAxes. Empty means dim 0 on the
+  /// rows and dim 1 on the columns, except on axes that are replicated or partial.
   std::vector<int> dim_to_pe = {};
   PECoord origin = {};                                  ///< where tile (0, 0) is
   std::vector<PECoord> pes = {};                        ///< CUSTOM: the PE of each tile, row-major
   std::vector<int> replicate = {};                      ///< PE axes that hold copies
   std::vector<std::pair<int, Reduction>> partial = {};  ///< PE axes that hold shares of a reduction
+
+  /// The simplest one that expresses a layout; an error of notation::raise_pyflame if none does.
+  static Result<MeshLayout> of(const Layout& layout);
 
   static MeshLayout SinglePE();
   static MeshLayout RowPartition(std::int32_t num_pes);

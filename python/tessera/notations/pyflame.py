@@ -3,7 +3,7 @@
 
 Options of every maker:
 
-dim_to_pe  for each dim the PE axis that divides it: 0 rows, 1 columns, -1 none
+dim_to_pe  for each dim the PE axis that divides it: 0 rows, 1 columns, -1 none; (0, 1) all PEs, row by row
 origin     the (row, column) of the first PE on the wafer
 replicate  PE axes along which every PE has a copy
 partial    PE axes along which every PE has a summand: {1: "sum"}
@@ -11,17 +11,26 @@ partial    PE axes along which every PE has a summand: {1: "sum"}
 
 from __future__ import annotations
 
-from typing import Mapping, Optional, Sequence, Tuple
+from typing import Mapping, Optional, Sequence, Tuple, Union
 
 from .._native import Tensor
 from ._write import numbers, pairs, tensor
 
 
-def _options(dim_to_pe: Optional[Sequence[int]], origin: Optional[Tuple[int, int]], replicate: Sequence[int],
+Axes = Sequence[Union[int, Sequence[int]]]
+
+
+def _axes(dim_to_pe: Axes) -> str:
+    """[-1, [0, 1]]"""
+    return "[" + ", ".join(numbers(axis) if isinstance(axis, (list, tuple)) else numbers([axis])[1:-1]
+                           for axis in dim_to_pe) + "]"
+
+
+def _options(dim_to_pe: Optional[Axes], origin: Optional[Tuple[int, int]], replicate: Sequence[int],
              partial: Optional[Mapping[int, str]]) -> list[str]:
     options = []
     if dim_to_pe is not None:
-        options.append(f"dim_to_pe={numbers(dim_to_pe)}")
+        options.append(f"dim_to_pe={_axes(dim_to_pe)}")
     if origin is not None:
         options.append(f"origin=({origin[0]}, {origin[1]})")
     if replicate:
@@ -44,19 +53,19 @@ def single_pe(shape: Sequence[int], dtype: str, *, origin: Optional[Tuple[int, i
     return _make(shape, dtype, "SinglePE", [], _options(None, origin, (), None))
 
 
-def rows(shape: Sequence[int], dtype: str, pes: int, *, dim_to_pe: Optional[Sequence[int]] = None,
+def rows(shape: Sequence[int], dtype: str, pes: int, *, dim_to_pe: Optional[Axes] = None,
          origin: Optional[Tuple[int, int]] = None) -> Tensor:
     """Dim 0 over a column of PEs: RowPartition."""
     return _make(shape, dtype, "RowPartition", [pes], _options(dim_to_pe, origin, (), None))
 
 
-def columns(shape: Sequence[int], dtype: str, pes: int, *, dim_to_pe: Optional[Sequence[int]] = None,
+def columns(shape: Sequence[int], dtype: str, pes: int, *, dim_to_pe: Optional[Axes] = None,
             origin: Optional[Tuple[int, int]] = None) -> Tensor:
     """Dim 1 over a row of PEs: ColPartition."""
     return _make(shape, dtype, "ColPartition", [pes], _options(dim_to_pe, origin, (), None))
 
 
-def grid(shape: Sequence[int], dtype: str, rows: int, columns: int, *, dim_to_pe: Optional[Sequence[int]] = None,
+def grid(shape: Sequence[int], dtype: str, rows: int, columns: int, *, dim_to_pe: Optional[Axes] = None,
          origin: Optional[Tuple[int, int]] = None, replicate: Sequence[int] = (),
          partial: Optional[Mapping[int, str]] = None) -> Tensor:
     """Tiles over a grid of PEs.
@@ -68,7 +77,7 @@ def grid(shape: Sequence[int], dtype: str, rows: int, columns: int, *, dim_to_pe
 
 
 def block_cyclic(shape: Sequence[int], dtype: str, rows: int, columns: int, block_rows: int, block_columns: int, *,
-                 dim_to_pe: Optional[Sequence[int]] = None, origin: Optional[Tuple[int, int]] = None,
+                 dim_to_pe: Optional[Axes] = None, origin: Optional[Tuple[int, int]] = None,
                  replicate: Sequence[int] = (), partial: Optional[Mapping[int, str]] = None) -> Tensor:
     """Blocks dealt to the PEs in turn: block k of a dim goes to PE k mod p.
 
@@ -80,6 +89,6 @@ def block_cyclic(shape: Sequence[int], dtype: str, rows: int, columns: int, bloc
 
 
 def custom(shape: Sequence[int], dtype: str, rows: int, columns: int, pes: Sequence[Tuple[int, int]], *,
-           dim_to_pe: Optional[Sequence[int]] = None) -> Tensor:
+           dim_to_pe: Optional[Axes] = None) -> Tensor:
     """The tiles of grid(rows, columns), each on the PE that the list names, row-major and without repeats."""
     return _make(shape, dtype, "Custom", [rows, columns, pairs(pes)], _options(dim_to_pe, None, (), None))

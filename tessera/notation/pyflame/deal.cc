@@ -28,6 +28,20 @@ PyflameDeal PyflameDeal::local(std::int64_t extent) {
   return deal;
 }
 
+Result<PyflameDeal> PyflameDeal::over_both(std::int64_t extent, std::int64_t rows,
+                                           std::int64_t cols) {
+  TESSERA_TRY(const std::int64_t pes, (Checked(rows) * cols).value("the number of PEs"));
+  const int axis = static_cast<int>(PyflameLayout::kBothAxes);
+  TESSERA_TRY(PyflameDeal deal,
+              make(axis, extent, pes, std::max<std::int64_t>(ceil_div(extent, pes), 1)));
+  deal.cols = cols;
+  return deal;
+}
+
+bool PyflameDeal::uses(int pe_axis) const {
+  return axis == pe_axis || axis == PyflameLayout::kBothAxes;
+}
+
 std::int64_t PyflameDeal::blocks() const { return ceil_div(extent, block); }
 
 std::int64_t PyflameDeal::rounds() const { return ceil_div(blocks(), pes); }
@@ -56,7 +70,13 @@ Result<Fold> PyflameDeal::fold(int dim, std::int64_t slot_stride) const {
     TESSERA_TRY(const std::int64_t stride, (Checked(slot_stride) * block).value("a tile's stride"));
     fold.cuts.push_back({width, rounds(), Target::memory(), stride, Cause::kGrid});
   }
-  if (pes > 1) fold.cuts.push_back({block, pes, Target::mesh(axis), 1, Cause::kGrid});
+  const bool both = axis == PyflameLayout::kBothAxes;
+  if (both && pes > cols) {
+    TESSERA_TRY(const std::int64_t width, (Checked(block) * cols).value("a row of blocks"));
+    fold.cuts.push_back({width, pes / cols, Target::mesh(0), 1, Cause::kGrid});
+  }
+  if (both && cols > 1) fold.cuts.push_back({block, cols, Target::mesh(1), 1, Cause::kGrid});
+  if (!both && pes > 1) fold.cuts.push_back({block, pes, Target::mesh(axis), 1, Cause::kGrid});
   fold.cuts.push_back(
       {1, std::min(block, extent), Target::memory(), slot_stride, Cause::kAlignment});
   return fold;

@@ -19,9 +19,10 @@ namespace tessera::notation {
 /// Ceil-division is one round of blocks of ceil(extent / pes); a local dim is one block on one PE.
 /// Example: 10 elements in blocks of 3 on 2 PEs: 0 1 2 6 7 8 and 3 4 5 9.
 struct PyflameDeal {
-  int axis = -1;            ///< 0 PE rows, 1 PE columns, -1 local
+  int axis = -1;            ///< 0 PE rows, 1 PE columns, -1 local, or PyflameLayout::kBothAxes
   std::int64_t extent = 0;  ///< elements of the dim
   std::int64_t pes = 1;
+  std::int64_t cols = 1;   ///< over both axes: PE i is in row i div cols
   std::int64_t block = 1;  ///< at most the extent, at least 1
   std::int64_t tile = 0;   ///< elements that every PE allocates: all rounds, whole blocks
 
@@ -29,6 +30,10 @@ struct PyflameDeal {
   static Result<PyflameDeal> make(int axis, std::int64_t extent, std::int64_t pes,
                                   std::int64_t block);
   static PyflameDeal local(std::int64_t extent);
+  /// Over all PEs of a grid, row by row.
+  static Result<PyflameDeal> over_both(std::int64_t extent, std::int64_t rows, std::int64_t cols);
+
+  bool uses(int pe_axis) const;
 
   std::int64_t blocks() const;
   std::int64_t rounds() const;

@@ -26,6 +26,11 @@ Status note_pe_move(PyflameDim& dim, std::size_t number, const LineCut& cut, std
                           {fact("axis", axis), fact("dim", number), fact("step", step)});
   }
   const bool wraps = axis == 1 && count > cols;  // from the end of a row to the next
+  if (wraps && dim.axis < 0) {
+    dim.axis = static_cast<int>(PyflameLayout::kBothAxes);
+    dim.block = cut.width;
+    return ok_status();
+  }
   if (wraps || (dim.axis >= 0 && dim.axis != axis)) {
     return pyflame_cannot(why::kBothAxes, "dim {dim} distributed over both PE axes",
                           {fact("dim", number)});

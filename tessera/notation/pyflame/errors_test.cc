@@ -123,6 +123,13 @@ TEST(PyflameErrors, MeaningPointsAtTheItem) {
            {"tensor<4x6xf32, pyflame.Grid(2, 2, dim_to_pe=[0, 2])>",  //
             "                                                 ^", ErrorCode::kOutOfRange,
             "dim 1 maps to PE axis 2"},
+           {"tensor<4x6xf32, pyflame.Grid(2, 2, dim_to_pe=[[1, 0], -1])>",  //
+            "                                              ^^^^^^", ErrorCode::kOutOfRange,
+            "dim 0 maps to PE axes [1, 0]"},
+           {"tensor<4x6xf32, pyflame.BlockCyclic(2, 2, 1, 1, dim_to_pe=[[0, 1], -1])>",  //
+            "                                                           ^^^^^^",
+            ErrorCode::kContradiction,
+            "dim 0 maps to both PE axes, which have blocks of their own"},
            {"tensor<4x6xf32, pyflame.Grid(2, 2, dim_to_pe=[-2, 1])>",  //
             "                                              ^^", ErrorCode::kOutOfRange,
             "dim 0 maps to PE axis -2"},

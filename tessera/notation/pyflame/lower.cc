@@ -94,27 +94,36 @@ Result<Axes> said_axes(const PyflameLayout& words, std::size_t rank, const Pyfla
     const std::int64_t axis = axes[dim];
     if (axis == -1) continue;
     const std::optional<Span> here = blame.at(&PyflameSpans::dim_to_pe, dim);
-    if (axis != 0 && axis != 1) {
+    const bool is_both = axis == PyflameLayout::kBothAxes;
+    if (axis != 0 && axis != 1 && !is_both) {
       return Error{ErrorCode::kOutOfRange, cat("dim ", dim, " maps to PE axis ", axis), here,
                    "0 is the PE rows, 1 the PE columns, -1 keeps the dim local"};
     }
-    const auto name = pe_axis_name(static_cast<int>(axis));
-    std::optional<std::size_t>& before = user[static_cast<std::size_t>(axis)];
-    if (before) {
+    if (is_both && words.kind == Kind::kBlockCyclic) {
       return Error{ErrorCode::kContradiction,
-                   cat("dims ", *before, " and ", dim, " both map to the PE ", name),
-                   PyflameBlame::both(blame.at(&PyflameSpans::dim_to_pe, *before), here),
-                   "a PE axis takes one dim; -1 keeps the other local"};
+                   cat("dim ", dim, " maps to both PE axes, which have blocks of their own"), here,
+                   "a Grid distributes a dim over both axes"};
     }
-    const bool replicated = is_replicated(words, static_cast<int>(axis));
-    if (replicated || is_partial(words, static_cast<int>(axis))) {
-      return Error{ErrorCode::kContradiction,
-                   cat("dim ", dim, " maps to the PE ", name, ", which are ",
-                       replicated ? "replicated" : "partial"),
-                   PyflameBlame::both(here, fill_span(words, axis, blame)),
-                   "-1 keeps the dim local; or distribute it over the other PE axis"};
+    for (const std::int64_t used : {0, 1}) {
+      if (!is_both && used != axis) continue;
+      const auto name = pe_axis_name(static_cast<int>(used));
+      std::optional<std::size_t>& before = user[static_cast<std::size_t>(used)];
+      if (before) {
+        return Error{ErrorCode::kContradiction,
+                     cat("dims ", *before, " and ", dim, " both map to the PE ", name),
+                     PyflameBlame::both(blame.at(&PyflameSpans::dim_to_pe, *before), here),
+                     "a PE axis takes one dim; -1 keeps the other local"};
+      }
+      const bool replicated = is_replicated(words, static_cast<int>(used));
+      if (replicated || is_partial(words, static_cast<int>(used))) {
+        return Error{ErrorCode::kContradiction,
+                     cat("dim ", dim, " maps to the PE ", name, ", which are ",
+                         replicated ? "replicated" : "partial"),
+                     PyflameBlame::both(here, fill_span(words, used, blame)),
+                     "-1 keeps the dim local; or distribute it over the other PE axis"};
+      }
+      before = dim;
     }
-    before = dim;
   }
   return axes;
 }
@@ -127,6 +136,12 @@ Result<std::vector<PyflameDeal>> deal_dims(const PyflameLayout& words, const Sha
   for (std::size_t dim = 0; dim < shape.rank(); ++dim) {
     if (axes[dim] < 0) {
       deals.push_back(PyflameDeal::local(shape[dim]));
+      continue;
+    }
+    if (axes[dim] == PyflameLayout::kBothAxes) {
+      TESSERA_TRY(const PyflameDeal deal,
+                  PyflameDeal::over_both(shape[dim], words.rows, words.cols));
+      deals.push_back(deal);
       continue;
     }
     const int axis = static_cast<int>(axes[dim]);
@@ -150,7 +165,7 @@ std::vector<Fill> fills(const PyflameLayout& words, const std::vector<PyflameDea
   for (const int axis : {0, 1}) {
     const bool said = is_replicated(words, axis) || is_partial(words, axis) ||
                       std::any_of(deals.begin(), deals.end(),
-                                  [axis](const PyflameDeal& deal) { return deal.axis == axis; });
+                                  [axis](const PyflameDeal& deal) { return deal.uses(axis); });
     if (!said && pes_along(words, axis) > 1) all.push_back(Fill::fixed(axis, 0));
   }
   return all;

@@ -69,7 +69,11 @@ std::string write(const PyflameLayout& words) {
     items.push_back(cat(words.block_cols));
   }
   if (words.kind == Kind::kCustom) items.push_back(list_text(words.pes, pe_text));
-  if (words.dim_to_pe) items.push_back(cat("dim_to_pe=", bracketed(*words.dim_to_pe)));
+  if (words.dim_to_pe) {
+    items.push_back(cat("dim_to_pe=", list_text(*words.dim_to_pe, [](std::int64_t axis) {
+                          return axis == PyflameLayout::kBothAxes ? "[0, 1]" : cat(axis);
+                        })));
+  }
   if (words.origin) items.push_back(cat("origin=", pe_text(*words.origin)));
   if (!words.replicate.empty()) {
     items.push_back(

@@ -213,6 +213,15 @@ TEST(Pyflame, OtherDimsStayLocal) {
             {{{3, 5, 4}, {{1, 1}}, (1 * 6 + 5) * 3 + 1}});
 }
 
+TEST(Pyflame, OneDimGoesOverBothAxes) {
+  // 8388608 elements on 745,500 PEs: 12 each. The last is on PE 699050 = 932·750 + 50.
+  expect_at("tensor<8388608xf32, pyflame.Grid(994, 750, dim_to_pe=[[0, 1]])>",
+            {{{8388607}, {{932, 50}}, 7}, {{12 * 750}, {{1, 0}}, 0}});
+  // [4, 7] on 2x3: dim 1 in pieces of 2 on 4 of 6 PEs.
+  expect_at("tensor<4x7xf32, pyflame.Grid(2, 3, dim_to_pe=[-1, [0, 1]])>",
+            {{{3, 6}, {{1, 0}}, 3 * 2}});
+}
+
 TEST(Pyflame, AxesThatNoDimUsesHoldDataAtZero) {
   expect_at("tensor<4xf32, pyflame.Grid(2, 3, dim_to_pe=[0])>", {{{3}, {{1, 0}}, 1}});
   expect_at("tensor<4x6xf32, pyflame.RowPartition(2, dim_to_pe=[-1, -1])>",
@@ -274,6 +283,7 @@ TEST(Pyflame, TextsComeBackAsWritten) {
         "pyflame.ColPartition(4, dim_to_pe=[-1, -1, 1])", "pyflame.Grid(4, 4)",
         "pyflame.Grid(2, 3, dim_to_pe=[-1, 0, 1], origin=(3, 5))",
         "pyflame.Grid(2, 3, origin=(0, 0))",
+        "pyflame.Grid(2, 3, dim_to_pe=[-1, [0, 1], -1], origin=(3, 5))",
         "pyflame.Grid(2, 3, dim_to_pe=[1, -1, -1], origin=(3, 5), replicate=[0])",
         "pyflame.Grid(2, 3, dim_to_pe=[-1, -1, -1], replicate=[0], partial=[1:sum])",
         "pyflame.Grid(2, 3, replicate=[1, 0])", "pyflame.Grid(2, 3, partial=[1:product, 0:min])",

@@ -99,7 +99,8 @@ struct AxisUse {
 
 struct Uses {
   std::array<AxisUse, 2> axes;
-  bool cyclic = false;  ///< some blocks are not those of ceil-division
+  std::optional<std::size_t> over_both;  ///< the dim that both axes distribute
+  bool cyclic = false;                   ///< some blocks are not those of ceil-division
 };
 
 /// For a local dim in a tile larger than itself: whole blocks of a one-PE axis.
@@ -119,6 +120,21 @@ Status use_for_padding(const Layout& layout, const PyflameLayout& words, std::si
       {fact("dim", dim), fact("extent", layout.shape()[dim]), fact("allocated", tile)});
 }
 
+/// Makes an axis that of a dim, if nothing uses it yet.
+Status claim(Uses& uses, int axis, std::size_t number) {
+  AxisUse& use = uses.axes[static_cast<std::size_t>(axis)];
+  if (use.free) {
+    use = {number, 0, false};
+    return ok_status();
+  }
+  if (use.dim) {
+    return pyflame_cannot(why::kAxisShared, "dims {dims:and} on one PE axis",
+                          {fact("axis", axis), fact("dims", *use.dim, number)});
+  }
+  return pyflame_cannot(why::kAxisRepeated, "dim {dim} on a PE axis that is replicated or partial",
+                        {fact("axis", axis), fact("dim", number)});
+}
+
 Result<Uses> find_uses(const Layout& layout, const PyflameLayout& words) {
   Uses uses;
   for (const int axis : words.replicate) uses.axes[static_cast<std::size_t>(axis)].free = false;
@@ -135,16 +151,23 @@ Result<Uses> find_uses(const Layout& layout, const PyflameLayout& words) {
       if (dim.tile != shape[number]) padded.push_back(number);
       continue;
     }
-    AxisUse& use = uses.axes[static_cast<std::size_t>(dim.axis)];
-    if (!use.free) {
-      if (use.dim) {
-        return pyflame_cannot(why::kAxisShared, "dims {dims:and} on one PE axis",
-                              {fact("axis", dim.axis), fact("dims", *use.dim, number)});
+    if (dim.axis == PyflameLayout::kBothAxes) {
+      for (const int axis : {0, 1}) {
+        TESSERA_CHECK_OK(claim(uses, axis, number));
       }
-      return pyflame_cannot(why::kAxisRepeated,
-                            "dim {dim} on a PE axis that is replicated or partial",
-                            {fact("axis", dim.axis), fact("dim", number)});
+      TESSERA_TRY(const PyflameDeal deal,
+                  PyflameDeal::over_both(shape[number], words.rows, words.cols));
+      if (deal.block != dim.block || deal.tile != dim.tile) {
+        return pyflame_cannot(why::kBothAxes,
+                              "dim {dim} distributed over both PE axes in other blocks than one "
+                              "for each PE",
+                              {fact("dim", number)});
+      }
+      uses.over_both = number;
+      continue;
     }
+    TESSERA_CHECK_OK(claim(uses, dim.axis, number));
+    AxisUse& use = uses.axes[static_cast<std::size_t>(dim.axis)];
     const std::int64_t pes = dim.axis == 0 ? words.rows : words.cols;
     TESSERA_TRY(const PyflameDeal deal, PyflameDeal::make(dim.axis, shape[number], pes, dim.block));
     if (deal.tile != dim.tile) {
@@ -229,7 +252,10 @@ Result<PyflameLayout> raise_pyflame(const Layout& layout) {
   words.dim_to_pe = std::vector<std::int64_t>(layout.shape().rank(), -1);
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const std::optional<std::size_t> dim = uses.axes[axis].dim;
-    if (dim) (*words.dim_to_pe)[*dim] = static_cast<std::int64_t>(axis);
+    if (dim) {
+      (*words.dim_to_pe)[*dim] =
+          dim == uses.over_both ? PyflameLayout::kBothAxes : static_cast<std::int64_t>(axis);
+    }
     if (!dim && uses.cyclic) (axis == 0 ? words.block_rows : words.block_cols) = 1;
   }
   TESSERA_TRY(const std::optional<Obstacle> as_mapped, misplaced(words, layout));

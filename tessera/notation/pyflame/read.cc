@@ -231,13 +231,35 @@ class Reader {
                      "one entry per dim"};
       }
       const std::int64_t entry_from = cursor_.position();
-      TESSERA_TRY(const std::int64_t axis, cursor_.integer("a PE axis", "0, 1 or -1"));
+      TESSERA_TRY(const std::int64_t axis, read_axes_of_dim(axes.size()));
       axes.push_back(axis);
       text_.spans.dim_to_pe.push_back(cursor_.since(entry_from));
       return ok_status();
     }));
     text_.spans.dim_list = cursor_.since(from);
     return ok_status();
+  }
+
+  /// A PE axis, -1, or [0, 1] for a dim over both.
+  Result<std::int64_t> read_axes_of_dim(std::size_t dim) {
+    const std::int64_t from = cursor_.position();
+    if (!cursor_.accept("[")) {
+      TESSERA_TRY(const std::int64_t axis, cursor_.integer("a PE axis", "0, 1 or -1"));
+      if (axis != PyflameLayout::kBothAxes) return axis;
+      return Error{ErrorCode::kOutOfRange, cat("dim ", dim, " maps to PE axis ", axis),
+                   cursor_.since(from),
+                   "0 is the PE rows, 1 the PE columns, -1 keeps the dim local"};
+    }
+    constexpr std::string_view kHelp = "such as dim_to_pe=[[0, 1]]";
+    std::vector<std::int64_t> axes;
+    do {
+      TESSERA_TRY(const std::int64_t axis, cursor_.integer("a PE axis", kHelp));
+      axes.push_back(axis);
+    } while (axes.size() < 2 && cursor_.accept(","));
+    TESSERA_CHECK_OK(cursor_.expect("]", kHelp));
+    if (axes == std::vector<std::int64_t>{0, 1}) return PyflameLayout::kBothAxes;
+    return Error{ErrorCode::kOutOfRange, cat("dim ", dim, " maps to PE axes ", bracketed(axes)),
+                 cursor_.since(from), "[0, 1] distributes a dim over both axes, row by row"};
   }
 
   Result<Said<int>> read_axis() {

@@ -41,6 +41,11 @@ Share share_of(std::int64_t x, std::int64_t n, std::int64_t p, std::int64_t bloc
   }
 }
 
+/// PEs that a dim is distributed over: code 2 of dim_to_pe is both axes.
+std::int64_t pes_of(const PyflameRule& rule, std::int64_t axis) {
+  return axis == 2 ? rule.grid[0] * rule.grid[1] : rule.grid[static_cast<std::size_t>(axis)];
+}
+
 std::int64_t block_of(const PyflameRule& rule, std::int64_t axis) {
   return rule.block ? (*rule.block)[static_cast<std::size_t>(axis)] : 0;
 }
@@ -63,7 +68,13 @@ std::string PyflameRule::text() const {
     for (const Numbers& pe : pes) list += cat(list.empty() ? "(" : ", (", join(pe, ", "), ")");
     item(cat("[", list, "]"));
   }
-  if (dim_to_pe) item(cat("dim_to_pe=", bracketed(*dim_to_pe)));
+  if (dim_to_pe) {
+    std::string list;
+    for (const std::int64_t axis : *dim_to_pe) {
+      list += cat(list.empty() ? "" : ", ", axis == 2 ? "[0, 1]" : std::to_string(axis));
+    }
+    item(cat("dim_to_pe=[", list, "]"));
+  }
   if (origin) item(cat("origin=(", join(*origin, ", "), ")"));
   if (!replicate.empty()) item(cat("replicate=", bracketed(replicate)));
   if (!partial.empty()) {
@@ -91,7 +102,7 @@ Numbers pyflame_tile(const PyflameRule& rule, const Numbers& shape) {
   Numbers tile = shape;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     if (axes[dim] < 0) continue;
-    const std::int64_t p = rule.grid[static_cast<std::size_t>(axes[dim])];
+    const std::int64_t p = pes_of(rule, axes[dim]);
     const std::int64_t block = block_of(rule, axes[dim]);
     tile[dim] = ceil_divide(shape[dim], p);
     if (block > 0) {
@@ -108,15 +119,18 @@ std::optional<Numbers> pyflame_tile_at(const PyflameRule& rule, const Numbers& s
   Numbers tile = shape;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     if (axes[dim] < 0) continue;
-    const auto axis = static_cast<std::size_t>(axes[dim]);
+    const std::int64_t here = axes[dim] == 2 ? place[0] * rule.grid[1] + place[1]
+                                             : place[static_cast<std::size_t>(axes[dim])];
     tile[dim] = 0;
     for (std::int64_t x = 0; x < shape[dim]; ++x) {
-      const Share share = share_of(x, shape[dim], rule.grid[axis], block_of(rule, axes[dim]));
-      tile[dim] += share.pe == place[axis] ? 1 : 0;
+      const Share share =
+          share_of(x, shape[dim], pes_of(rule, axes[dim]), block_of(rule, axes[dim]));
+      tile[dim] += share.pe == here ? 1 : 0;
     }
   }
   for (std::int64_t axis = 0; axis < 2; ++axis) {
-    const bool used = std::count(axes.begin(), axes.end(), axis) > 0 || is_shared(rule, axis);
+    const bool used = std::count(axes.begin(), axes.end(), axis) > 0 ||
+                      std::count(axes.begin(), axes.end(), 2) > 0 || is_shared(rule, axis);
     if (!used && place[static_cast<std::size_t>(axis)] != 0) return std::nullopt;
   }
   return tile;
@@ -131,10 +145,13 @@ RulePosition pyflame_position(const PyflameRule& rule, const Numbers& shape, con
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     std::int64_t local = index[dim];
     if (axes[dim] >= 0) {
-      const auto axis = static_cast<std::size_t>(axes[dim]);
       const Share share =
-          share_of(index[dim], shape[dim], rule.grid[axis], block_of(rule, axes[dim]));
-      at[axis] = share.pe;
+          share_of(index[dim], shape[dim], pes_of(rule, axes[dim]), block_of(rule, axes[dim]));
+      if (axes[dim] == 2) {
+        at = {share.pe / rule.grid[1], share.pe % rule.grid[1]};
+      } else {
+        at[static_cast<std::size_t>(axes[dim])] = share.pe;
+      }
       local = share.local;
     }
     position.slot = position.slot * tile[dim] + local;
@@ -221,6 +238,11 @@ PyflameRule random_pyflame(Dice& dice, const Numbers& shape) {
     for (std::size_t axis = 0; axis < 2; ++axis) {
       if (shared[axis] || next == dims.size() || dice.chance(25)) continue;
       map[dims[next++]] = static_cast<std::int64_t>(axis);
+    }
+    const bool can_be_both = !shared[0] && !shared[1] && !rule.block && !dims.empty();
+    if (can_be_both && dice.chance(20)) {
+      map.assign(shape.size(), -1);
+      map[dims[0]] = 2;
     }
     rule.dim_to_pe = map;
   }
