@@ -29,7 +29,8 @@ set(TESSERA_PYFLAME_HEADERS
     tessera/memory/advice.h tessera/memory/liveness.h tessera/memory/mesh/place_sizes.h
     tessera/memory/mesh_plan.h
     tessera/notation/pyflame/pyflame.h
-    tessera/pyflame/ir_graph.h tessera/pyflame/layout_transform.h tessera/pyflame/mesh_layout.h
+    tessera/pyflame/ir_graph.h tessera/pyflame/layout_planner.h
+    tessera/pyflame/layout_transform.h tessera/pyflame/mesh_layout.h
     tessera/pyflame/pe_memory_planner.h)
 # Models.
 set(TESSERA_GRAPH_HEADERS

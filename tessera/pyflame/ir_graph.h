@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/dtype.h"
@@ -84,6 +85,8 @@ class Node {
   }
   /// Numbers for a code generator; they do not change what the graph means.
   void set_metadata(const std::string& key, int value) { metadata_[key] = value; }
+  const graph::Attributes& attributes() const { return attributes_; }
+  void set_layout(MeshLayout layout) { spec_.layout = std::move(layout); }
   const std::map<std::string, int>& metadata() const { return metadata_; }
 
  private:

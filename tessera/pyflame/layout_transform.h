@@ -71,7 +71,7 @@ struct LayoutTransform {
   Result<reshard::Reshard> reshard() const;
 };
 
-/// Makes transforms. (PyFlame's insert_transforms takes a graph, so it belongs to graph/.)
+/// Makes transforms. insert_transforms (layout_planner.h) puts them into a graph.
 class LayoutTransformer {
  public:
   /// Whether any tensor would have to move: false exactly if the layouts are compatible.

@@ -130,7 +130,16 @@ std::vector<MeshLayout> small_layouts() {
     all.push_back(grid);
     all.push_back(with(grid, {}, {1, 2}));
     for (const std::vector<int>& map :
-         std::vector<std::vector<int>>{{0}, {1}, {0, 1}, {1, 0}, {-1, 0}, {-1, -1}, {0, -1, 1}}) {
+         std::vector<std::vector<int>>{{0},
+                                       {1},
+                                       {0, 1},
+                                       {1, 0},
+                                       {-1, 0},
+                                       {-1, -1},
+                                       {0, -1, 1},
+                                       {MeshLayout::kBothAxes},
+                                       {-1, MeshLayout::kBothAxes},
+                                       {MeshLayout::kBothAxes, -1, -1}}) {
       all.push_back(with(grid, map));
     }
     all.push_back(with(grid, {}, {}, {0}));
