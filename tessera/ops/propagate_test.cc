@@ -226,6 +226,30 @@ TEST(Propagate, HalosEndWithTheLastElementThatIsRead) {
   EXPECT_EQ(test::propagate_law(made, question, answer), "");
 }
 
+/// Blocks may be shorter than the steps of a window, and behind its last position.
+TEST(Propagate, HalosOfWindowsObeyTheLawOnBlocksOfAnyWidth) {
+  std::uint64_t with_halos = 0;
+  for (std::uint64_t seed = 0; seed < test::tries(900); ++seed) {
+    Dice dice(seed * 7013 + 5);
+    constexpr std::string_view kOps[] = {"max_pool", "average_pool", "conv"};
+    const OpCase made = test::random_call(dice, kOps[seed % 3]);
+    const auto types = made.types();
+    const graph::Call call(made.op, types, made.attributes, made.outputs);
+    const graph::TensorType& x = made.inputs[0]->type;
+    const std::int64_t width = dice.between(1, 3);
+    const std::int64_t places = (x.shape[2] + width - 1) / width + dice.below(2);
+    Question question{&call, {}, {}};
+    question.inputs.resize(made.inputs.size());
+    question.inputs[0] = in_blocks(x, 2, width, places);
+    const Result<Answer> answer = propagate(question);
+    ASSERT_TRUE(answer) << made.text() << ": " << answer.error().message;
+    EXPECT_EQ(test::propagate_law(made, question, *answer), "")
+        << made.text() << "\nseed " << seed << " blocks of " << width;
+    if (answer->legal && !(answer->halos[0][2] == Halo{})) ++with_halos;
+  }
+  EXPECT_GT(with_halos, test::tries(200));
+}
+
 /// The last place has 2 of 5 values of k and one slot of padding: a product that adds it up is
 /// wrong, unless a rule says that the padding has to be 0. relu does not read it.
 TEST(Propagate, TheLawSeesPaddingThatMustNotBeRead) {

@@ -28,7 +28,7 @@ LayoutConstraints within(std::size_t bytes) {
 /// The shapes for which the algorithm of the PyFlame document gives nothing, or tiles that are too
 /// large, with 32 KB.
 TEST(LayoutPlanner, PlansTheShapesThatNeedCare) {
-  const LayoutPlanner planner(within(32 * 1024));
+  const LayoutPlanner planner(within(32768));
   for (const Extents& shape : std::vector<Extents>{{181, 181},
                                                    {1048, 1024},
                                                    {16384, 2},

@@ -264,7 +264,7 @@ std::string propagate_law(const OpCase& made, const ops::Question& question,
                : "";
   }
 
-  const std::string wrong_halos = halo_mistake(made, answer, by_place);
+  std::string wrong_halos = halo_mistake(made, answer, by_place);
   if (!wrong_halos.empty()) return wrong_halos;
 
   const auto expected = made.evaluate();
