@@ -29,7 +29,7 @@ void gather(std::vector<Cell>& cells) {
   const std::int64_t width = most.b - least.b + 1;
   const std::int64_t size = (Checked(most.a - least.a + 1) * width).saturated();
   constexpr std::int64_t kMostDense = std::int64_t{1} << 20;
-  if (size <= std::min(8 * std::ssize(cells), kMostDense)) {
+  if (size <= std::min<std::int64_t>(8 * std::ssize(cells), kMostDense)) {
     std::vector<std::int64_t> table(static_cast<std::size_t>(size), 0);
     for (const Cell& cell : cells) {
       table[static_cast<std::size_t>((cell.a - least.a) * width + cell.b - least.b)] +=

@@ -6,7 +6,9 @@
 #include "tessera/layout/placement.h"
 #include "tessera/notation/same_places.h"
 #include "tools/command/command.h"
+#include "tools/diff/diff_svg.h"
 #include "tools/diff/diff_window.h"
+#include "tools/draw/picture_file.h"
 #include "tools/json/json.h"
 #include "tools/terminal/replicas.h"
 #include "tools/terminal/text.h"
@@ -30,13 +32,26 @@ std::string location_text(const Tensor& tensor, const Placement& placement, cons
   return cat("place ", places, ", slot ", slot);
 }
 
+/// The title of the picture.
+std::string result_words(bool is_equal, const Result<std::int64_t>& moved, const Placement& a) {
+  if (is_equal) return "equal: every element is in the same slot of the same places";
+  if (!moved) return "different: too many kinds of elements to count";
+  return cat("different: ", *moved, " of ", count_of(a.shape().elements(), "element"),
+             " change their slot or place");
+}
+
 Result<Verdict> run(const Request& request, Console& console) {
   if (request.has("from") != request.has("counts") ||
       (request.has("steps") && !request.has("from"))) {
     return Error{ErrorCode::kUsage, "a window has --from and --counts, and may have --steps",
                  std::nullopt, "as in --from 0,0 --counts 4,4"};
   }
+  if (request.has("from") && request.has("svg")) {
+    return Error{ErrorCode::kUsage, "--svg draws the whole tensor, and no window", std::nullopt,
+                 "leave --from and --counts, or --svg"};
+  }
   if (request.has("from")) return diff_window(request, console);
+  TESSERA_CHECK_OK(check_picture_file(request));
   TESSERA_TRY(const SamePlaces places, same_places(request.tensor("a"), request.tensor("b")));
   const Placement& a = places.a;
   const Placement& b = places.b;
@@ -46,12 +61,22 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (!moved && moved.error().code != ErrorCode::kTooLarge) return moved.error();
   const std::int64_t bytes = moved ? dtype_bytes(b.atom().storage, *moved).value_or(INT64_MAX) : 0;
   const Verdict verdict = comparison.equal ? Verdict::kYes : Verdict::kNo;
+  std::string drawn;
+  if (request.has("svg")) {
+    TESSERA_TRY(drawn, diff_svg(places, result_words(comparison.equal, moved, a)));
+    TESSERA_CHECK_OK(write_picture(request, drawn));
+    if (is_only_answer(request, console)) {
+      console.out << drawn;
+      return verdict;
+    }
+  }
   if (console.json) {
     Json json;
     json["equal"] = comparison.equal;
     json["first_difference"] = comparison.first_difference;
     json["moved_elements"] = moved ? Json(*moved) : Json();
     json["moved_bytes"] = moved ? Json(bytes) : Json();
+    if (request.text("svg") == kPictureInAnswer) json["svg"] = drawn;
     console.out << dump(json) << '\n';
     return verdict;
   }
@@ -102,7 +127,9 @@ Verb diff_verb() {
   verb.flags = {
       {"from", ValueKind::kNumbers, "I,J", "the first element of a window; needs --counts"},
       {"counts", ValueKind::kNumbers, "N,M", "how many elements the window has along each dim"},
-      {"steps", ValueKind::kNumbers, "S,T", "how far apart they are; default 1"}};
+      {"steps", ValueKind::kNumbers, "S,T", "how far apart they are; default 1"},
+      {"svg", ValueKind::kText, "FILE",
+       "draw what becomes of the elements; - prints the picture instead"}};
   verb.examples = {
       "tessera diff 'tensor<4x6xf32, strided<[6, 1]>>' 'tensor<4x6xf32, strided<[1, 4]>>'"};
   verb.answers_json = true;

@@ -4,9 +4,11 @@
 
 #include "tessera/base/text.h"
 #include "tools/command/command.h"
+#include "tools/draw/picture_file.h"
 #include "tools/json/json.h"
 #include "tools/show/show_facts.h"
 #include "tools/show/show_notation.h"
+#include "tools/show/show_svg.h"
 #include "tools/show/show_target.h"
 #include "tools/show/show_text.h"
 #include "tools/terminal/picture.h"
@@ -82,6 +84,7 @@ Json show_json(const Tensor& tensor, const ShowFacts& facts, const NotationFacts
 
 Result<Verdict> run(const Request& request, Console& console) {
   const Tensor& tensor = request.tensor("tensor");
+  TESSERA_CHECK_OK(check_picture_file(request));
   std::optional<TargetFit> target;
   if (request.has("target")) {
     TESSERA_TRY(target, fit_on_target(tensor, request.text("target")));
@@ -89,12 +92,22 @@ Result<Verdict> run(const Request& request, Console& console) {
   const Verdict verdict = target && !target->fit.fits() ? Verdict::kNo : Verdict::kYes;
   const ShowFacts facts = facts_of(tensor.placement);
   TESSERA_TRY(const NotationFacts specific, notation_facts(tensor));
+  std::string drawn;
+  if (request.has("svg")) {
+    drawn = show_svg(tensor, facts);
+    TESSERA_CHECK_OK(write_picture(request, drawn));
+    if (is_only_answer(request, console)) {
+      console.out << drawn;
+      return verdict;
+    }
+  }
   if (console.json) {
     Json json = show_json(tensor, facts, specific);
     if (target) {
       json["target"] = target_json(*target);
       for (const Json& reason : json["target"]["reasons"]) json["warnings"].push_back(reason);
     }
+    if (request.text("svg") == kPictureInAnswer) json["svg"] = drawn;
     console.out << dump(json) << '\n';
     return verdict;
   }
@@ -127,8 +140,11 @@ Verb show_verb() {
       "spyre, metal, ttnn, morello. With --target: whether it fits one place of that machine; "
       "exits with 1 when it does not.";
   verb.positionals = {{"tensor", Positional::Kind::kTensor, "the tensor to explain", {}, false}};
-  verb.flags = {{"target", ValueKind::kText, "T",
-                 "the machine on which the tensor should fit: a name or a path"}};
+  verb.flags = {
+      {"target", ValueKind::kText, "T",
+       "the machine on which the tensor should fit: a name or a path"},
+      {"svg", ValueKind::kText, "FILE",
+       "draw the tensor, its places and the memory of one; - prints the picture instead"}};
   verb.examples = {"tessera show 'tensor<53x63xf32, strided<[63, 1]>>'",
                    "tessera show 'tensor<96x96xf32, strided<[96, 1]>>' --target wse2"};
   verb.answers_json = true;
