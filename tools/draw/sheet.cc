@@ -16,7 +16,7 @@ namespace {
 
 // In pixels.
 constexpr double kMargin = 16;
-constexpr double kWidth = 900;  ///< of the widest grid, if its cells can be small enough
+constexpr double kWidth = 1180;  ///< of the widest grid, if its cells can be small enough
 constexpr double kHeight = 560;
 constexpr double kLeastCell = 8;
 constexpr double kMostWide = 56;
@@ -28,6 +28,8 @@ constexpr std::size_t kMostLabel = 24;
 
 constexpr std::int64_t kHues = 24;
 constexpr std::int64_t kSteps = 12;
+constexpr std::int64_t kAcross = 12;  ///< hues of a large mesh along its rows
+constexpr std::int64_t kDown = 4;     ///< and lightnesses down its columns
 
 struct Oklch {
   double lightness = 0;
@@ -70,6 +72,13 @@ std::vector<Rule> cell_rules() {
     const double hue = 25 + 137.508 * static_cast<double>(i);
     const double parity = i % 2 == 0 ? -0.02 : 0.04;
     rules.push_back({cat("p", i), {0.8 + parity, 0.105, hue}, {0.52 + parity, 0.1, hue}});
+  }
+  for (std::int64_t i = 0; i < kDown * kAcross * 2; ++i) {
+    const double hue = 20 + 320 * static_cast<double>(i / 2 % kAcross) / kAcross;
+    const double down = 0.06 * static_cast<double>(i / 2 / kAcross) - 0.09;
+    const double parity = i % 2 == 0 ? -0.02 : 0.02;
+    rules.push_back(
+        {cat("q", i), {0.79 - down + parity, 0.1, hue}, {0.5 - down + parity, 0.1, hue}});
   }
   for (std::int64_t i = 0; i < kSteps; ++i) {
     const double t = static_cast<double>(i) / (kSteps - 1);
@@ -154,9 +163,17 @@ std::string sample_words(const Sampled& rows, const Sampled& columns, std::strin
 }
 
 std::string place_style(std::int64_t place, std::int64_t places, std::int64_t columns) {
+  if (places <= kHues) return cat("p", place % kHues);
   const std::int64_t row = place / std::max<std::int64_t>(columns, 1);
   const std::int64_t column = place % std::max<std::int64_t>(columns, 1);
-  return cat("p", (places <= kHues ? place : row % kHues * 7 + column) % kHues);
+  const auto share = [](std::int64_t at, std::int64_t of, std::int64_t steps) {
+    const double t = static_cast<double>(at) / static_cast<double>(std::max<std::int64_t>(of, 1));
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(t * static_cast<double>(steps)), 0,
+                                    steps - 1);
+  };
+  const std::int64_t across = share(column, columns, kAcross);
+  const std::int64_t down = share(row, places / std::max<std::int64_t>(columns, 1), kDown);
+  return cat("q", (down * kAcross + across) * 2 + (row + column) % 2);
 }
 
 std::string slot_style(std::int64_t slot, std::int64_t slots) {
@@ -183,6 +200,7 @@ void Sheet::heading(std::string_view words) {
 
 void Sheet::line(std::string_view words) {
   y_ += 15;
+  width_ = std::max(width_, std::min(width_of(words), kLetter * kMostLetters));
   text(0, y_, "soft", words);
 }
 

@@ -45,8 +45,9 @@ inline constexpr std::int64_t kMostDrawnElements = 48;
 inline constexpr std::int64_t kMostDrawnPlaces = 32;
 inline constexpr std::int64_t kMostDrawnSlots = 1536;
 
-/// The colour of a place of a mesh with `columns` places in a row; places beside each other differ,
-/// and up to 24 places all do.
+/// The colour of a place of a mesh with `columns` places in a row. Up to 24 places all differ;
+/// those of larger meshes have a hue along the row and a lightness down the column, and places
+/// beside each other differ.
 std::string place_style(std::int64_t place, std::int64_t places, std::int64_t columns);
 /// The colour of a slot of a single place: a ramp in twelve steps.
 std::string slot_style(std::int64_t slot, std::int64_t slots);
