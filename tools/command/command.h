@@ -158,6 +158,7 @@ Verb graph_verb();
 Verb propagate_verb();
 Verb view_verb();
 Verb plan_verb();
+Verb price_verb();
 Verb run_verb();
 Verb bench_verb();
 Verb completion_verb();

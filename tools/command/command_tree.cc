@@ -7,10 +7,10 @@ namespace tessera::tools {
 
 const std::vector<Verb>& command_tree() {
   static const std::vector<Verb> tree = {
-      show_verb(),    locate_verb(),     diff_verb(),   convert_verb(), relayout_verb(),
-      reshard_verb(), alloc_verb(),      choose_verb(), check_verb(),   targets_verb(),
-      graph_verb(),   propagate_verb(),  plan_verb(),   run_verb(),     view_verb(),
-      bench_verb(),   completion_verb(), man_verb(),    help_verb()};
+      show_verb(),    locate_verb(),    diff_verb(),       convert_verb(), relayout_verb(),
+      reshard_verb(), alloc_verb(),     choose_verb(),     check_verb(),   targets_verb(),
+      graph_verb(),   propagate_verb(), plan_verb(),       price_verb(),   run_verb(),
+      view_verb(),    bench_verb(),     completion_verb(), man_verb(),     help_verb()};
   return tree;
 }
 

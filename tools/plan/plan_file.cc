@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/graph/graph_json.h"
 #include "tessera/notation/tensor.h"
 #include "tessera/ops/loops.h"
 #include "tessera/ops/shares.h"
@@ -17,8 +18,6 @@
 
 namespace tessera::tools {
 namespace {
-
-constexpr std::size_t kMaxPlanBytes = std::size_t{256} << 20;
 
 /// How deep the lists and objects of a JSON text nest. Texts in quotes do not count.
 std::size_t depth_of(std::string_view text) {
@@ -191,6 +190,12 @@ Result<plan::PlannedBuffer> read_buffer(const Json& json, const std::string& whe
   return buffer;
 }
 
+/// The model without the elements of its values, which neither prices nor pictures need.
+Json bare_model_json(graph::Graph graph) {
+  for (graph::Value& value : graph.values) value.data = {};
+  return parse_json(graph::to_json(graph)).value_or(Json());
+}
+
 }  // namespace
 
 std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph) {
@@ -229,25 +234,35 @@ std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph) {
     each["offset"] = buffer.offset;
     json["buffers"].push_back(std::move(each));
   }
+  json["graph"] = bare_model_json(graph);
   return dump(json) + "\n";
 }
 
-Result<plan::ModelPlan> read_plan(std::string_view text, const graph::Graph& graph) {
+Result<Json> parse_plan(std::string_view text) {
   if (depth_of(text) > kMaxJsonDepth) {
     return Error{ErrorCode::kSyntax, cat("the plan nests deeper than ", kMaxJsonDepth),
                  std::nullopt, "name a file that tessera plan --out wrote"};
   }
-  const std::optional<Json> parsed = parse_json(text);
-  if (!parsed || !parsed->is_object()) {
+  std::optional<Json> json = parse_json(text);
+  if (!json || !json->is_object()) {
     return Error{ErrorCode::kSyntax, "the plan is not a JSON object", std::nullopt,
                  "name a file that tessera plan --out wrote"};
   }
-  const Json& json = *parsed;
-  Fields fields(json, "");
+  Fields fields(*json, "");
   if (fields.integer("tessera_plan") != kPlanFormat || !fields.status()) {
     return Error{ErrorCode::kSyntax, cat("not a plan of format ", kPlanFormat), std::nullopt,
                  "name a file that tessera plan --out wrote"};
   }
+  return *std::move(json);
+}
+
+Result<plan::ModelPlan> read_plan(std::string_view text, const graph::Graph& graph) {
+  TESSERA_TRY(const Json json, parse_plan(text));
+  return plan_of_json(json, graph);
+}
+
+Result<plan::ModelPlan> plan_of_json(const Json& json, const graph::Graph& graph) {
+  Fields fields(json, "");
   plan::ModelPlan plan;
   Fields model(json["model"], "model: ");
   plan.model_hash = model.text("hash");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "tessera/base/json.h"
 #include "tessera/base/result.h"
 #include "tessera/graph/graph.h"
 #include "tessera/plan/model/model_plan.h"
@@ -15,9 +17,10 @@ namespace tessera::tools {
 
 /// The version of plan files, the value of their key "tessera_plan".
 inline constexpr int kPlanFormat = 1;
+inline constexpr std::size_t kMaxPlanBytes = std::size_t{256} << 20;
 
 /// A plan as the text of a file. Layouts and work are in the native notation, which has a text for
-/// all of them.
+/// all of them. Its key "graph" has the model, without the elements of its values.
 std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph);
 
 /// The plan of a file. Law: read_plan(plan_json(p, g), g) gives the layouts, work, order, offsets
@@ -26,6 +29,10 @@ std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph);
 /// plan of another model; kBadJson, naming the field, for one that is missing or of another kind;
 /// those of parse_tensor for its layouts.
 Result<plan::ModelPlan> read_plan(std::string_view text, const graph::Graph& graph);
+Result<plan::ModelPlan> plan_of_json(const Json& json, const graph::Graph& graph);
+
+/// The object of a file, of this format; kSyntax for any other text.
+Result<Json> parse_plan(std::string_view text);
 
 /// The plan of the file that the flag or word `name` states, which must be for this model and this
 /// machine: kContradiction.

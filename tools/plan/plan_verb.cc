@@ -20,6 +20,7 @@
 #include "tools/run/value_layouts.h"
 #include "tools/targets/read_target.h"
 #include "tools/terminal/text.h"
+#include "tools/view/page_file.h"
 
 namespace tessera::tools {
 namespace {
@@ -60,7 +61,8 @@ Result<plan::PlanOptions> read_options(const Request& request, const graph::Grap
 
 Result<Verdict> check(const Request& request, const graph::Graph& graph, const Machine& machine,
                       Console& console) {
-  for (const std::string_view flag : {"objective", "pins", "seconds", "out", "candidates"}) {
+  for (const std::string_view flag :
+       {"objective", "pins", "seconds", "out", "candidates", "report"}) {
     if (request.has(flag))
       return usage(cat("--", flag, " has no meaning with --check"), "leave it");
   }
@@ -68,6 +70,13 @@ Result<Verdict> check(const Request& request, const graph::Graph& graph, const M
   const std::vector<plan::PlanFinding> findings = plan::validate(plan, graph, machine);
   console.out << (console.json ? findings_json(findings) + "\n" : findings_text(findings));
   return findings.empty() ? Verdict::kYes : Verdict::kNo;
+}
+
+/// Writes the page that shows the plan.
+Status write_report(const Request& request, const std::string& plan) {
+  TESSERA_TRY(const std::string page, read_page(request.text("page")));
+  TESSERA_TRY(const std::string filled, page_with(page, plan_state(plan)));
+  return write_whole(request.text("report"), filled);
 }
 
 Verdict report_does_not_fit(const Error& error, Console& console) {
@@ -85,7 +94,9 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (!request.has("target")) {
     return usage("a plan needs a machine", "give --target: tessera targets lists them");
   }
-  if (request.has("out")) TESSERA_CHECK_OK(check_folder_of(request.text("out")));
+  for (const std::string_view flag : {"out", "report"}) {
+    if (request.has(flag)) TESSERA_CHECK_OK(check_folder_of(request.text(flag)));
+  }
   TESSERA_TRY(const Machine machine, read_target(request.text("target")));
   TESSERA_TRY(const graph::Graph graph, read_model(request, console));
   if (request.has("check")) return check(request, graph, machine, console);
@@ -104,6 +115,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   if (request.has("out")) {
     TESSERA_CHECK_OK(write_whole(request.text("out"), plan_json(*plan, graph)));
   }
+  if (request.has("report")) TESSERA_CHECK_OK(write_report(request, plan_json(*plan, graph)));
   console.out << (console.json ? plan_answer(*plan, graph, machine) + "\n"
                                : plan_text(*plan, graph, machine, console.terminal));
   return Verdict::kYes;
@@ -126,7 +138,9 @@ Verb plan_verb() {
       "after op (greedy_forward). --objective memory finds the least memory per place first. "
       "--pins has lines NAME: LAYOUT as --layouts of run; a pinned layout is kept, or refused with "
       "the reason. --out writes the plan: layouts, work, moves, offsets and figures; run --plan "
-      "carries it out, and plan --check judges it by code that is independent of the planner. The "
+      "carries it out, price says what it takes with other layouts, view shows it, and plan "
+      "--check "
+      "judges it by code that is independent of the planner. --report writes the page of view. The "
       "exit status is 1 if nothing fits (the error names what is missing where), and with --check "
       "if the plan is wrong (docs/planning.md).";
   verb.positionals = {
@@ -140,6 +154,8 @@ Verb plan_verb() {
        "divisions of work per op and layouts per value; default 20 and 16"},
       {"out", ValueKind::kText, "FILE", "write the plan"},
       {"check", ValueKind::kText, "FILE", "judge a plan instead of making one"},
+      {"report", ValueKind::kText, "FILE", "write a page that shows the plan in a browser"},
+      {"page", ValueKind::kText, "FILE", "the page to fill; default the installed one"},
       {"threads", ValueKind::kNumber, "N", "number of threads; default 2"},
       {"dim", ValueKind::kText, "NAMES", "extents of symbolic dims: batch=8,tokens=128"},
       {"shape", ValueKind::kText, "SHAPES", "shapes of inputs: 'x=1,3,224,224;y=1,10'"}};

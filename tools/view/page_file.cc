@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "tessera/base/text.h"
 #include "tools/files/text_file.h"
@@ -27,6 +28,8 @@ std::vector<fs::path> page_candidates() {
 }
 
 }  // namespace
+
+PageState plan_state(std::string plan) { return {{"v", "model"}, {"plan", std::move(plan)}}; }
 
 Result<std::string> read_page(const std::string& name) {
   if (!name.empty()) return read_text_file(name, kMostPageBytes, "name a page of `make explorer`");

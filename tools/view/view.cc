@@ -10,7 +10,9 @@
 #include "tools/command/arguments.h"
 #include "tools/command/command.h"
 #include "tools/files/mapped_file.h"
+#include "tools/files/text_file.h"
 #include "tools/json/json.h"
+#include "tools/plan/plan_file.h"
 #include "tools/terminal/text.h"
 #include "tools/view/page_file.h"
 
@@ -18,6 +20,22 @@ namespace tessera::tools {
 namespace {
 
 constexpr const char* kDefaultFile = "tessera.html";
+
+/// Whether an argument is the name of a file of JSON. Texts of tensors begin with "tensor<", and
+/// those of files with "@".
+bool names_json(const std::string& argument) {
+  return argument.ends_with(".json") && !argument.starts_with("tensor<") &&
+         !argument.starts_with("@");
+}
+
+Result<PageState> state_of_file(const std::string& name) {
+  TESSERA_TRY(std::string text, read_text_file(name, kMaxPlanBytes));
+  const Result<Json> plan = parse_plan(text);
+  if (plan) return plan_state(std::move(text));
+  Error error = plan.error();
+  error.message = cat(quote(name), ": ", error.message);
+  return error;
+}
 
 /// Checks that the texts are tensors; reports the first that is not, with its caret.
 Result<std::vector<std::string>> read_texts(const Request& request, Console& console) {
@@ -66,9 +84,15 @@ Result<Verdict> run(const Request& request, Console& console) {
     return Error{ErrorCode::kUsage, "--out names no file", std::nullopt, "as in --out view.html"};
   }
   TESSERA_CHECK_OK(check_folder_of(file));
-  TESSERA_TRY(std::vector<std::string> texts, read_texts(request, console));
-  if (texts.size() != request.texts("tensor").size()) return Verdict::kBadInput;
-  TESSERA_TRY(const PageState state, state_of(std::move(texts)));
+  const std::vector<std::string>& arguments = request.texts("tensor");
+  PageState state;
+  if (arguments.size() == 1 && names_json(arguments[0])) {
+    TESSERA_TRY(state, state_of_file(arguments[0]));
+  } else {
+    TESSERA_TRY(std::vector<std::string> texts, read_texts(request, console));
+    if (texts.size() != arguments.size()) return Verdict::kBadInput;
+    TESSERA_TRY(state, state_of(std::move(texts)));
+  }
   TESSERA_TRY(const std::string page, read_page(request.text("page")));
   TESSERA_TRY(const std::string filled, page_with(page, state));
   TESSERA_CHECK_OK(write_whole(file, filled));
@@ -89,16 +113,22 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb view_verb() {
   Verb verb;
   verb.name = "view";
-  verb.summary = "write a page that shows tensors, to click through in a browser";
+  verb.summary = "write a page that shows tensors or a plan, to click through in a browser";
   verb.description =
       "Writes one HTML file that needs nothing else: with one tensor it shows its elements, its "
       "mesh "
       "and the memory of its places, with two it compares them, and without any it opens with an "
-      "example. The page has this library inside, computes everything itself, and sends nothing. "
+      "example. With the file of a plan (NAME.json of `tessera plan --out`) it shows the model: "
+      "its "
+      "graph, what each op and each move takes, its memory over time, and what other layouts would "
+      "take. The page has this library inside, computes everything itself, and sends nothing. "
       "`make explorer` builds it; see docs/explorer.md.";
-  const Positional tensor{
-      "tensor", Positional::Kind::kWord, "a tensor; with a second one, both are compared",
-      {},       /*optional=*/true,       /*repeats=*/true};
+  const Positional tensor{"tensor",
+                          Positional::Kind::kWord,
+                          "a tensor; with a second one, both are compared; or the file of a plan",
+                          {},
+                          /*optional=*/true,
+                          /*repeats=*/true};
   verb.positionals = {tensor};
   verb.flags = {{"out", ValueKind::kText, "FILE", "the file to write; default tessera.html"},
                 {"open", ValueKind::kSwitch, "", "open it in a browser"},

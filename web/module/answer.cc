@@ -18,10 +18,10 @@
 namespace tessera::tools {
 namespace {
 
-const std::array<Verb, 9>& page_verbs() {
-  static const std::array<Verb, 9> verbs = {show_verb(),    locate_verb(),   diff_verb(),
-                                            convert_verb(), relayout_verb(), reshard_verb(),
-                                            alloc_verb(),   targets_verb(),  propagate_verb()};
+const std::array<Verb, 10>& page_verbs() {
+  static const std::array<Verb, 10> verbs = {
+      show_verb(),    locate_verb(), diff_verb(),    convert_verb(),   relayout_verb(),
+      reshard_verb(), alloc_verb(),  targets_verb(), propagate_verb(), price_verb()};
   return verbs;
 }
 

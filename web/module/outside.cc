@@ -4,7 +4,9 @@
 #include <string_view>
 
 #include "tessera/base/text.h"
+#include "tessera/plan/choose/solve.h"
 #include "tessera/relayout/program.h"
+#include "tessera/run/kernels/kernel.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/text_file.h"
 #include "tools/relayout/relayout_files.h"
@@ -76,6 +78,23 @@ Result<std::string> emit_c(const Program& /*program*/, std::string_view /*name*/
 }
 
 }  // namespace tessera::relayout
+
+namespace tessera::run {
+
+// A page prices plans and runs none, so it needs no kernels; an op of a plan has one.
+bool has_kernel(std::string_view /*op*/) { return true; }
+
+}  // namespace tessera::run
+
+namespace tessera::choose {
+
+// The search has threads. A page prices plans, and makes none.
+Result<Solution> solve(const Problem& /*problem*/, const SolveOptions& /*options*/) {
+  return Error{ErrorCode::kNotSupported, "a page makes no plans", std::nullopt,
+               "use `tessera plan`"};
+}
+
+}  // namespace tessera::choose
 
 // The compiler's own arithmetic was compiled with a guard of the stack, which the C library lacks.
 extern "C" {

@@ -2,7 +2,8 @@
 // The pictures of a view as PNG or SVG, and its answers as JSON, for files of the reader.
 import type { View } from './view';
 
-function save(name: string, content: Blob): void {
+/** Hands a file to the reader. */
+export function save(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement('a');
   link.href = url;

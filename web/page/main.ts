@@ -6,6 +6,7 @@ import { Core } from './core';
 import { exportAs } from './export';
 import { Explorer } from './explorer';
 import { Memory } from './memory';
+import { Model } from './model';
 import type { State, View } from './view';
 
 const LONGEST_ADDRESS = 8000;
@@ -51,6 +52,7 @@ const changed = (): void => {
 };
 const views: Record<string, View> = {
   explorer: new Explorer(core, changed), compare: new Compare(core, changed), memory: new Memory(core, changed),
+  model: new Model(core, changed, opened().plan),
 };
 let current = 'explorer';
 let started = false;

@@ -12,9 +12,9 @@ let different = 0;
 let slowest = 0;
 const times = [];
 for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
-  const [verb, request, expected] = line.split('\t');
+  const [verb, request, expected, input] = line.split('\t');
   const from = performance.now();
-  const found = answer(verb, request, '');
+  const found = answer(verb, request, input ?? '');
   const took = performance.now() - from;
   times.push(took);
   slowest = Math.max(slowest, took);

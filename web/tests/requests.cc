@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -8,27 +9,33 @@
 #include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/graph/models/models.h"
 #include "tessera/notation/notation.h"
 #include "tessera/notation/registry.h"
+#include "tessera/plan/model/model_plan.h"
 #include "tessera/testing/notation/random_texts.h"
 #include "tools/command/run.h"
 #include "tools/json/json.h"
+#include "tools/plan/plan_file.h"
+#include "tools/targets/read_target.h"
 
-/// Prints random requests with the answers of the command, one per line: verb, request, answer,
-/// with tabs between them. web/tests/answers.mjs asks the module the same.
+/// Prints random requests with the answers of the command, one per line: verb, request, answer, and
+/// standard input, with tabs between them. web/tests/answers.mjs asks the module the same.
 ///
 ///     web_requests LAYOUTS PAIRS
 namespace tessera::test {
 namespace {
 
-void ask(const std::string& name, const Json& request) {
+void ask(const std::string& name, const Json& request, const std::string& input = "") {
   const Result<const tools::Verb*> verb = tools::find_verb(name);
   if (!verb) std::exit(2);
-  std::istringstream no_input;
+  std::istringstream in(input);
   std::ostringstream answer;
   const std::string line = dump(request);
-  tools::answer_request(**verb, line, no_input, answer);
-  std::cout << name << '\t' << line << '\t' << answer.str();
+  tools::answer_request(**verb, line, in, answer);
+  std::string text = answer.str();
+  if (text.ends_with('\n')) text.pop_back();
+  std::cout << name << '\t' << line << '\t' << text << '\t' << input << '\n';
 }
 
 Json numbers(const std::vector<std::int64_t>& list) { return Json(list); }
@@ -84,6 +91,30 @@ void ask_about_pair(const std::string& a, const std::string& b) {
   ask("reshard", {{"a", a}, {"b", b}, {"target", "wse2"}, {"simulate", "never"}});
 }
 
+/// Other layouts for values of a plan.
+void ask_prices(std::int64_t count) {
+  const Result<graph::Graph> graph = graph::make_model("mlp", {});
+  const Result<Machine> machine = tools::read_target("wse2");
+  if (!graph || !machine) std::exit(4);
+  plan::PlanOptions options;
+  options.most_work = 3;
+  options.most_layouts = 3;
+  const Result<plan::ModelPlan> plan = plan::plan_model(*graph, *machine, options);
+  if (!plan) std::exit(5);
+  std::string file = tools::plan_json(*plan, *graph);
+  if (file.ends_with('\n')) file.pop_back();
+  for (std::int64_t i = 0; i < count; ++i) {
+    Dice dice(static_cast<std::uint64_t>(i) + 1);
+    Json lines = Json::array();
+    for (std::int64_t n = dice.between(1, 3); n > 0; --n) {
+      const auto v = static_cast<std::size_t>(dice.below(std::ssize(graph->values)));
+      lines.push_back(cat(graph->values[v].name, ": pyflame.Grid(", dice.between(1, 16), ", ",
+                          dice.between(1, 16), ")"));
+    }
+    ask("price", {{"plan", "-"}, {"layout", lines}, {"divide", dice.chance(50)}}, file);
+  }
+}
+
 void print_all(std::int64_t layouts, std::int64_t pairs) {
   std::map<std::vector<std::int64_t>, std::vector<std::string>> by_shape;
   const auto& notations = notation::notations();
@@ -98,6 +129,7 @@ void print_all(std::int64_t layouts, std::int64_t pairs) {
     by_shape[tensor->placement.shape().extents()].push_back(text);
   }
   ask("targets", Json::object());
+  ask_prices(std::min<std::int64_t>(layouts, 60));
   Json operands = Json::array();
   operands.push_back("tensor<8x16xf32, pyflame.Grid(2, 2)>");
   operands.push_back("16x8xf32");
