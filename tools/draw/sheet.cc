@@ -74,8 +74,9 @@ std::vector<Rule> cell_rules() {
     rules.push_back({cat("p", i), {0.8 + parity, 0.105, hue}, {0.52 + parity, 0.1, hue}});
   }
   for (std::int64_t i = 0; i < kDown * kAcross * 2; ++i) {
+    const std::int64_t band = i / 2 / kAcross;
     const double hue = 20 + 320 * static_cast<double>(i / 2 % kAcross) / kAcross;
-    const double down = 0.06 * static_cast<double>(i / 2 / kAcross) - 0.09;
+    const double down = 0.06 * static_cast<double>(band) - 0.09;
     const double parity = i % 2 == 0 ? -0.02 : 0.02;
     rules.push_back(
         {cat("q", i), {0.79 - down + parity, 0.1, hue}, {0.5 - down + parity, 0.1, hue}});
@@ -225,7 +226,8 @@ void Sheet::grid(const SheetGrid& grid) {
   for (std::size_t k = 0; k < grid.cells.size(); ++k) {
     const SheetCell& cell = grid.cells[k];
     const double x = left + wide * static_cast<double>(k % grid.columns.size());
-    const double y = top + high * static_cast<double>(k / grid.columns.size());
+    const std::size_t row = k / grid.columns.size();
+    const double y = top + high * static_cast<double>(row);
     body_ += cat("<rect class=\"", grid.kind, " ", cell.style, "\" x=\"", svg_number(x + 0.5),
                  "\" y=\"", svg_number(y + 0.5), "\" width=\"", svg_number(wide - 1),
                  "\" height=\"", svg_number(high - 1), "\"/>\n");
