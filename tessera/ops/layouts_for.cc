@@ -90,7 +90,9 @@ class Follower {
       if (found->coef < 0 || (is_window && !is_position(d, factor))) return false;
       // What comes before the first cut of a factor is its own start, and the dim's.
       if (!is_window && !leads && fold.start != 0) return false;
-      if (!is_window && start_of(d, leads ? &fold : nullptr) < 0) return false;
+      if (!is_window && !(leads ? start_of(d, fold).has_value() : access_.dims[d].start <= 0)) {
+        return false;
+      }
       for (const std::size_t other : lines_[d].followed) {
         if (work_.folds[other].terms[0].dim == factor) return false;
       }
@@ -104,12 +106,27 @@ class Follower {
     return window_dim(loops_, access_.dims[d], shape_[d])->position == factor;
   }
 
-  std::int64_t start_of(std::size_t d, const Fold* leading) const {
-    const std::vector<Term> terms = moving(access_.dims[d]);
-    Checked start(0);
-    start -= access_.dims[d].start;
-    if (leading != nullptr) start += Checked(leading->start) * terms[0].coef;
-    return start.overflowed() ? -1 : start.raw();
+  /// What comes before the dim in the chain of its leading factor. A dim that reaches beyond the
+  /// coordinates that work, because only a part of it is read, begins again on the first of them
+  /// after `period` elements, so no other place needs to hold a part of it.
+  struct Start {
+    std::int64_t start = 0;
+    std::int64_t period = 0;  ///< 0: the dim ends before that
+  };
+
+  /// Nothing for a dim that begins before the first element that the work reads, where that cannot
+  /// begin again.
+  std::optional<Start> start_of(std::size_t d, const Fold& leading) const {
+    const std::int64_t coef = moving(access_.dims[d])[0].coef;
+    const Checked start = Checked(leading.start) * coef - access_.dims[d].start;
+    const Checked end = start + shape_[d];
+    if (start.overflowed() || end.overflowed()) return std::nullopt;
+    const Cut& first = leading.cuts.front();
+    const Checked period = Checked(first.width) * coef * leading.needed(work_.shape).front();
+    const bool repeats = first.target.is_mesh() && !period.overflowed() && period.raw() > 0;
+    if (start.raw() >= 0 && (!repeats || end.raw() <= period.raw())) return Start{start.raw(), 0};
+    if (!repeats) return std::nullopt;
+    return Start{floor_mod(start.raw(), period.raw()), period.raw()};
   }
 
   /// A fold over several factors, each of which is a dim.
@@ -180,7 +197,13 @@ class Follower {
       for (const std::size_t f : lines_[d].followed) {
         const Fold& followed = work_.folds[f];
         if (followed.terms[0].dim != term.dim) continue;
-        if (!window && &term == terms.data()) fold.start = start_of(d, &followed);
+        if (!window && &term == terms.data()) {
+          const Start start = start_of(d, followed).value_or(Start{});
+          fold.start = start.start;
+          if (start.period > 0) {
+            fold.cuts.push_back({start.period, 1, Target::nothing(), 1, Cause::kGrid});
+          }
+        }
         if (window) fold.start = followed.start * window->stride;
         for (const Cut& cut : followed.cuts) {
           Cut made = cut;
@@ -198,8 +221,9 @@ class Follower {
         fold.cuts.push_back({term.coef, 1, Target::nothing(), 1, Cause::kGrid});
       }
     }
-    if (!window && !lines_[d].followed.empty() && fold.start == 0) {
-      fold.start = std::max<std::int64_t>(fold.start, start_of(d, nullptr));
+    const std::int64_t first_read = access_.dims[d].start;
+    if (!window && !lines_[d].followed.empty() && fold.start == 0 && first_read < 0) {
+      fold.start = (Checked(0) - first_read).saturated();
     }
     std::erase_if(fold.cuts,
                   [](const Cut& cut) { return cut.width == 1 && !cut.target.is_mesh(); });
@@ -217,6 +241,28 @@ class Follower {
   std::vector<std::size_t> apart_;
   std::vector<std::size_t> lost_;
 };
+
+/// The sum over digits along a mesh axis of the last coordinate that they lead to.
+std::int64_t last_digit(const Form& form, int axis) {
+  std::int64_t last = 0;
+  for (const Fold& fold : form.folds) {
+    const std::vector<std::int64_t> needed = fold.needed(form.shape);
+    for (std::size_t k = 0; k < fold.cuts.size(); ++k) {
+      const Cut& cut = fold.cuts[k];
+      const bool is_there = cut.target == Target::mesh(axis) && needed[k] > 1;
+      if (is_there) last += (needed[k] - 1) * cut.stride;
+    }
+  }
+  return last;
+}
+
+/// Whether digits lead to no coordinate that those of the work do not reach.
+bool stays_within(const Form& form, const Form& work) {
+  for (int axis = 0; axis < static_cast<int>(form.mesh.rank()); ++axis) {
+    if (last_digit(form, axis) > last_digit(work, axis)) return false;
+  }
+  return true;
+}
 
 /// Digits that are nowhere go to memory, in row-major order of folds and digits.
 Status give_memory(Form& form) {
@@ -301,7 +347,7 @@ Result<Layout> layout_for_input(const Loops& loops, const Access& access,
                                 const graph::TensorType& type, const WorkMap& work) {
   std::vector<bool> refused(work.form().folds.size());
   Made made = make_layout(loops, access, type, work, false, refused);
-  if (made.layout) {
+  if (made.layout && stays_within(made.layout->form(), work.form())) {
     TESSERA_TRY(const Supply supply, supplies(loops, access, made.layout->form(), work));
     if (supply.complete) return std::move(made.layout);
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,16 @@ TEST(PlanModel, NeedsLessMemoryIfAsked) {
   EXPECT_LT(small->spaces[0].peak_bytes, fast->spaces[0].peak_bytes);
   EXPECT_GE(small->cycles + 0.1, fast->cycles);
   EXPECT_TRUE(validate(*small, graph, machine).empty());
+}
+
+/// Graphs whose prices once depended on the mesh that all layouts of a plan have in common: of a
+/// slice, whose operand reached beyond the places that work.
+TEST(PlanModel, HasThePricesThatARunPredicts) {
+  for (const std::uint64_t seed : {415}) {
+    test::PlanLawCounts counts;
+    EXPECT_EQ(test::best_plan_mistake(seed, counts), "") << seed;
+    EXPECT_GT(counts.choices, 0) << seed;
+  }
 }
 
 TEST(PlanModel, HonoursPinsOrRefusesThem) {
