@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "tessera/base/sort_stably.h"
-#include "tessera/base/work.h"
 #include "tessera/moves/price.h"
 #include "tessera/ops/shares.h"
 
@@ -26,6 +26,19 @@ std::optional<double> rate_of(const Machine& machine, std::initializer_list<std:
     if (slowest) return slowest;
   }
   return std::nullopt;
+}
+
+/// What moves between buffers take, one after the other; empty if one cannot be priced.
+std::optional<double> move_cycles(const Execution& execution, const std::vector<Move>& moves,
+                                  MovePrices& prices) {
+  double sum = 0;
+  for (const Move& move : moves) {
+    const std::optional<double> cycles = prices.cycles(
+        prices.number_of(source_of(execution, move), destination_of(execution, move)));
+    if (!cycles) return std::nullopt;
+    sum += *cycles;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -72,23 +85,14 @@ void add_compute(const Execution& execution, const Step& step, StepCycles& cycle
               [](const ClassCycles& a, const ClassCycles& b) { return a.cycles > b.cycles; });
 }
 
-std::optional<double> move_cycles(const Execution& execution, const moves::MoveModel& model,
-                                  const std::vector<Move>& moves) {
-  double sum = 0;
-  for (const Move& move : moves) {
-    const Buffer& from = execution.buffers[move.from];
-    const Buffer& to = execution.buffers[move.to];
-    const Work work(kQuestionSteps);
-    const Result<moves::Move> priced =
-        model.price({move.from_part.value_or(Placement(from.layout)), from.space},
-                    {move.to_part.value_or(Placement(to.layout)), to.space});
-    if (!priced) return std::nullopt;
-    for (const moves::Step& step : priced->steps) {
-      if (!step.cycles) return std::nullopt;
-      sum += *step.cycles;
-    }
-  }
-  return sum;
+moves::Stored source_of(const Execution& execution, const Move& move) {
+  const Buffer& from = execution.buffers[move.from];
+  return {move.from_part.value_or(Placement(from.layout)), from.space};
+}
+
+moves::Stored destination_of(const Execution& execution, const Move& move) {
+  const Buffer& to = execution.buffers[move.to];
+  return {move.to_part.value_or(Placement(to.layout)), to.space};
 }
 
 std::optional<double> StepCycles::total() const {
@@ -96,19 +100,24 @@ std::optional<double> StepCycles::total() const {
   return *bring + *compute + *settle;
 }
 
-Result<std::vector<StepCycles>> predict(const Execution& execution) {
-  TESSERA_TRY(const moves::MoveModel model, moves::MoveModel::make(execution.machine));
+std::vector<StepCycles> predict(const Execution& execution, MovePrices& prices) {
   std::vector<StepCycles> cycles;
   for (const Step& step : execution.steps) {
     StepCycles each;
-    each.bring = move_cycles(execution, model, step.bring);
+    each.bring = move_cycles(execution, step.bring, prices);
     add_compute(execution, step, each);
     std::vector<Move> outward = step.settle;
     outward.insert(outward.end(), step.deliver.begin(), step.deliver.end());
-    each.settle = move_cycles(execution, model, outward);
+    each.settle = move_cycles(execution, outward, prices);
     cycles.push_back(each);
   }
   return cycles;
+}
+
+Result<std::vector<StepCycles>> predict(const Execution& execution) {
+  TESSERA_TRY(moves::MoveModel model, moves::MoveModel::make(execution.machine));
+  MovePrices prices(std::move(model));
+  return predict(execution, prices);
 }
 
 std::optional<double> total_cycles(const std::vector<StepCycles>& steps) {

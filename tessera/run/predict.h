@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/moves/price.h"
+#include "tessera/moves/stored.h"
 #include "tessera/run/execution.h"
+#include "tessera/run/move_prices.h"
 
 namespace tessera::run {
 
@@ -37,12 +38,14 @@ struct StepCycles {
 /// Example: matmul [32, 1024]·[1024, 512] f32 in blocks of 4x4 on wse2: 16·1024 multiply-adds on
 /// each place, one per cycle: 16384 cycles.
 Result<std::vector<StepCycles>> predict(const Execution& execution);
+/// The same with prices that are kept for further predictions on the same machine.
+std::vector<StepCycles> predict(const Execution& execution, MovePrices& prices);
 
 /// Sets what computing of a step takes, and its classes.
 void add_compute(const Execution& execution, const Step& step, StepCycles& cycles);
-/// What moves between buffers take, one after the other; empty if one cannot be priced.
-std::optional<double> move_cycles(const Execution& execution, const moves::MoveModel& model,
-                                  const std::vector<Move>& moves);
+/// Where the ends of a move between buffers are.
+moves::Stored source_of(const Execution& execution, const Move& move);
+moves::Stored destination_of(const Execution& execution, const Move& move);
 
 /// The sum over all steps; empty if one is unknown.
 std::optional<double> total_cycles(const std::vector<StepCycles>& steps);

@@ -18,6 +18,7 @@
 namespace tessera::plan {
 namespace {
 
+constexpr double kMostUnits = 1e17;  ///< of all costs together
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 /// The layouts in which shares may be kept once they are combined: on the first of the places that
@@ -130,6 +131,27 @@ bool Decisions::fits(LayoutNumber number) const {
   return !capacity || table_.bytes(number) <= *capacity;
 }
 
+std::vector<Decisions::Wish> Decisions::wishes_of(std::size_t n, std::size_t candidate) {
+  const graph::Node& node = graph_->nodes[n];
+  const OpClass& each = class_of(n);
+  std::vector<Wish> wishes;
+  const auto add = [&](bool is_input, std::size_t operand, const Layout& layout) {
+    const Result<LayoutNumber> number = table_.add(layout);
+    if (number && fits(*number)) wishes.push_back({is_input, operand, *number});
+  };
+  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+    for (const Layout& layout : combined(each.candidates()[candidate].results[o])) {
+      add(false, o, layout);
+    }
+  }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == graph::kAbsent) continue;
+    const std::optional<Layout> layout = each.wanted(candidate, i);
+    if (layout) add(true, i, *layout);
+  }
+  return wishes;
+}
+
 Status Decisions::add_layouts(const PlanOptions& options, const run::Execution* standard) {
   std::vector<Votes> votes(values());
   std::vector<bool> is_pinned(values());
@@ -168,19 +190,17 @@ Status Decisions::add_layouts(const PlanOptions& options, const run::Execution* 
       if (layout) add(static_cast<graph::ValueId>(v), *layout, kAlways);
     }
   }
+  // What work makes and reads in place is the same for all nodes of a class.
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<Wish>> wishes;
   for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
     const graph::Node& node = graph_->nodes[n];
-    const OpClass& each = class_of(n);
     for (const std::size_t w : work_[n]) {
-      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-        for (const Layout& layout : combined(each.candidates()[w].results[o])) {
-          add(node.outputs[o], layout, 1);
-        }
-      }
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] == graph::kAbsent) continue;
-        const std::optional<Layout> layout = each.wanted(w, i);
-        if (layout) add(node.inputs[i], *layout, 1);
+      const auto [found, is_new] = wishes.try_emplace({class_of_[n], w});
+      if (is_new) found->second = wishes_of(n, w);
+      for (const Wish& wish : found->second) {
+        const graph::ValueId v =
+            wish.is_input ? node.inputs[wish.operand] : node.outputs[wish.operand];
+        if (!is_pinned[v]) votes[v].add(wish.layout, 1);
       }
     }
   }
@@ -197,16 +217,16 @@ Status Decisions::add_layouts(const PlanOptions& options, const run::Execution* 
   return ok_status();
 }
 
-PhasePrice Decisions::bring(std::size_t node, std::size_t input, std::int64_t work,
-                            std::int64_t layout) {
+const Phase& Decisions::bring(std::size_t node, std::size_t input, std::int64_t work,
+                              std::int64_t layout) {
   const graph::ValueId v = graph_->nodes[node].inputs[input];
   return classes_[class_of_[node]].bring(work_[node][static_cast<std::size_t>(work)], input,
                                          layouts_[v][static_cast<std::size_t>(layout)], table_,
                                          prices_);
 }
 
-PhasePrice Decisions::settle(std::size_t node, std::size_t output, std::int64_t work,
-                             std::int64_t layout) {
+const Phase& Decisions::settle(std::size_t node, std::size_t output, std::int64_t work,
+                               std::int64_t layout) {
   const graph::ValueId v = graph_->nodes[node].outputs[output];
   return classes_[class_of_[node]].settle(work_[node][static_cast<std::size_t>(work)], output,
                                           layouts_[v][static_cast<std::size_t>(layout)], table_,
@@ -230,8 +250,34 @@ std::int64_t Decisions::copied_bytes(std::size_t node, std::int64_t work, const 
   return sum;
 }
 
-/// Makes the problem of choose/: decisions, edges, lives and sizes.
-Status Decisions::price() {
+/// What each pair of work and layout consists of.
+void Decisions::add_operands() {
+  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
+    const graph::Node& node = graph_->nodes[n];
+    const auto add = [&](graph::ValueId v, const auto& phase_of) {
+      Operand operand{n, v, {}};
+      for (std::size_t w = 0; w < work_[n].size(); ++w) {
+        for (std::size_t l = 0; l < layouts_[v].size(); ++l) {
+          operand.phases.push_back(
+              &phase_of(static_cast<std::int64_t>(w), static_cast<std::int64_t>(l)));
+        }
+      }
+      operands_.push_back(std::move(operand));
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == graph::kAbsent || !class_of(n).reads(i)) continue;
+      add(node.inputs[i],
+          [&](std::int64_t w, std::int64_t l) -> const Phase& { return bring(n, i, w, l); });
+    }
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      add(node.outputs[o],
+          [&](std::int64_t w, std::int64_t l) -> const Phase& { return settle(n, o, w, l); });
+    }
+  }
+}
+
+/// Makes the problem of choose/: decisions with their lives and sizes, edges without costs.
+void Decisions::add_nodes() {
   const std::size_t nodes = graph_->nodes.size();
   const target::MemorySpace& space = machine_->default_space();
   const auto end = static_cast<std::int64_t>(std::max<std::size_t>(4 * nodes, 1));
@@ -248,13 +294,6 @@ Status Decisions::price() {
     }
     problem_.nodes.push_back(std::move(each));
   }
-  double most = 0;
-  struct Priced {
-    std::size_t a = 0;
-    std::size_t b = 0;
-    std::vector<double> cycles;
-  };
-  std::vector<Priced> edges;
   for (std::size_t n = 0; n < nodes; ++n) {
     const graph::Node& node = graph_->nodes[n];
     const auto moment = static_cast<std::int64_t>(4 * n);
@@ -264,83 +303,113 @@ Status Decisions::price() {
       std::int64_t& to = problem_.nodes[v].life.to;
       to = std::max(to, moment + 1);
     }
-    const auto price_edge = [&](graph::ValueId v, const auto& cycles_of) -> Status {
-      Priced edge{values() + n, v, {}};
-      double dearest = 0;
-      bool any = false;
-      for (std::size_t w = 0; w < work_[n].size(); ++w) {
-        for (std::size_t l = 0; l < layouts_[v].size(); ++l) {
-          const PhasePrice price =
-              cycles_of(static_cast<std::int64_t>(w), static_cast<std::int64_t>(l));
-          edge.cycles.push_back(price.cycles.value_or(kImpossible));
-          if (!price.cycles) continue;
-          any = true;
-          dearest = std::max(dearest, *price.cycles);
-        }
-      }
-      if (!any) {
-        return Error{
-            ErrorCode::kNotSupported,
-            cat(graph::node_text(*graph_, node), ": no way to have '", graph_->values[v].name,
-                "' where it is needed on ", machine_->name, " has a price"),
-            std::nullopt, "tessera reshard --target names figures that are missing"};
-      }
-      most += dearest;
-      edges.push_back(std::move(edge));
-      return ok_status();
-    };
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == graph::kAbsent || !class_of(n).reads(i)) continue;
-      TESSERA_CHECK_OK(price_edge(
-          node.inputs[i], [&](std::int64_t w, std::int64_t l) { return bring(n, i, w, l); }));
+    choose::Node each;
+    each.life = {moment, moment + 4};
+    each.costs.resize(work_[n].size());
+    each.usages.resize(work_[n].size());
+    problem_.nodes.push_back(std::move(each));
+  }
+  for (const graph::ValueId v : graph_->outputs) problem_.nodes[v].life.to = end;
+  for (const Operand& operand : operands_) {
+    problem_.edges.push_back(
+        {values() + operand.node, operand.value, std::vector<std::int64_t>(operand.phases.size())});
+  }
+}
+
+std::int64_t Decisions::units(double cycles) const {
+  if (cycles == kImpossible) return choose::kForbidden;
+  return std::llround(std::min(cycles * units_per_cycle_, kMostUnits));
+}
+
+/// The costs of all nodes and edges, as far as they are known.
+Status Decisions::fill_costs() {
+  std::vector<std::vector<double>> cycles;
+  double most = 0;
+  for (const Operand& operand : operands_) {
+    std::vector<double>& own = cycles.emplace_back();
+    double dearest = -1;
+    for (const Phase* const phase : operand.phases) {
+      own.push_back(phase->at_least(prices_));
+      if (own.back() != kImpossible) dearest = std::max(dearest, own.back());
     }
-    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-      TESSERA_CHECK_OK(price_edge(
-          node.outputs[o], [&](std::int64_t w, std::int64_t l) { return settle(n, o, w, l); }));
+    if (dearest < 0) {
+      return Error{ErrorCode::kNotSupported,
+                   cat(graph::node_text(*graph_, graph_->nodes[operand.node]), ": no way to have '",
+                       graph_->values[operand.value].name, "' where it is needed on ",
+                       machine_->name, " has a price"),
+                   std::nullopt, "tessera reshard --target names figures that are missing"};
     }
+    most += dearest;
+  }
+  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
     double slowest = 0;
     for (std::size_t w = 0; w < work_[n].size(); ++w) {
       slowest = std::max(slowest, compute(n, static_cast<std::int64_t>(w)));
     }
     most += slowest;
   }
-  for (const graph::ValueId v : graph_->outputs) problem_.nodes[v].life.to = end;
-  while (most * units_per_cycle_ > 1e17 && units_per_cycle_ > 1e-12) units_per_cycle_ /= 1024;
-  const auto units = [&](double cycles) -> std::int64_t {
-    return cycles == kImpossible ? choose::kForbidden : std::llround(cycles * units_per_cycle_);
-  };
-  for (std::size_t n = 0; n < nodes; ++n) {
-    const auto moment = static_cast<std::int64_t>(4 * n);
-    choose::Node each;
-    each.life = {moment, moment + 4};
-    for (std::size_t w = 0; w < work_[n].size(); ++w) {
-      each.costs.push_back(units(compute(n, static_cast<std::int64_t>(w))));
-      each.usages.push_back(0);
+  while (most * units_per_cycle_ > kMostUnits && units_per_cycle_ > 1e-12) units_per_cycle_ /= 1024;
+  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
+    std::vector<std::int64_t>& costs = problem_.nodes[values() + n].costs;
+    for (std::size_t w = 0; w < costs.size(); ++w) {
+      costs[w] = units(compute(n, static_cast<std::int64_t>(w)));
     }
-    problem_.nodes.push_back(std::move(each));
   }
-  for (const Priced& edge : edges) {
-    choose::Edge each{edge.a, edge.b, {}};
-    for (const double cycles : edge.cycles) each.costs.push_back(units(cycles));
-    problem_.edges.push_back(std::move(each));
+  for (std::size_t e = 0; e < operands_.size(); ++e) {
+    for (std::size_t p = 0; p < cycles[e].size(); ++p) {
+      problem_.edges[e].costs[p] = units(cycles[e][p]);
+    }
   }
-  return choose::check(problem_);
+  return ok_status();
+}
+
+Result<bool> Decisions::price(const Choice& choice, bool is_wide) {
+  std::vector<run::MovePrices::Number> unknown;
+  for (const Operand& operand : operands_) {
+    const std::size_t layouts = layouts_[operand.value].size();
+    const auto work = static_cast<std::size_t>(choice[values() + operand.node]);
+    const auto layout = static_cast<std::size_t>(choice[operand.value]);
+    const Phase& chosen = *operand.phases[work * layouts + layout];
+    if (chosen.is_priced(prices_)) continue;
+    unknown.insert(unknown.end(), chosen.moves.begin(), chosen.moves.end());
+    for (std::size_t p = 0; is_wide && p < operand.phases.size(); ++p) {
+      if (p / layouts != work && p % layouts != layout) continue;
+      const Phase& beside = *operand.phases[p];
+      unknown.insert(unknown.end(), beside.moves.begin(), beside.moves.end());
+    }
+  }
+  if (unknown.empty()) return false;
+  TESSERA_CHECK_OK(prices_.price(unknown, *pool_));
+  TESSERA_CHECK_OK(fill_costs());
+  return true;
+}
+
+bool Decisions::price_pair(std::size_t edge, std::int64_t work, std::int64_t layout) {
+  const Operand& operand = operands_[edge];
+  const std::size_t pair = static_cast<std::size_t>(work) * layouts_[operand.value].size() +
+                           static_cast<std::size_t>(layout);
+  const Phase& phase = *operand.phases[pair];
+  for (const run::MovePrices::Number move : phase.moves) (void)prices_.cycles(move);
+  const std::int64_t cost = units(phase.at_least(prices_));
+  return std::exchange(problem_.edges[edge].costs[pair], cost) != cost;
 }
 
 Result<Decisions> Decisions::make(const graph::Graph& graph, const Machine& machine,
                                   const PlanOptions& options, const run::Execution* standard) {
   TESSERA_TRY(moves::MoveModel model, moves::MoveModel::make(machine));
-  Decisions made(graph, machine, std::move(model));
+  Decisions made(graph, machine, std::move(model), options.threads);
   TESSERA_CHECK_OK(made.find_classes());
   made.add_work(options, standard);
   double most_cycles = kImpossible;
   if (standard != nullptr) {
-    TESSERA_TRY(const std::vector<run::StepCycles> steps, run::predict(*standard));
-    most_cycles = run::total_cycles(steps).value_or(kImpossible);
+    most_cycles = run::total_cycles(run::predict(*standard, made.prices_)).value_or(kImpossible);
   }
   made.prune_work(most_cycles);
   TESSERA_CHECK_OK(made.add_layouts(options, standard));
-  TESSERA_CHECK_OK(made.price());
+  made.add_operands();
+  made.add_nodes();
+  TESSERA_CHECK_OK(made.fill_costs());
+  TESSERA_CHECK_OK(choose::check(made.problem_));
   return made;
 }
 

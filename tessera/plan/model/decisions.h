@@ -9,22 +9,29 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/base/thread_pool.h"
 #include "tessera/graph/graph.h"
-#include "tessera/moves/price.h"
 #include "tessera/plan/choose/problem.h"
 #include "tessera/plan/model/model_plan.h"
 #include "tessera/plan/model/op_prices.h"
 #include "tessera/run/execution.h"
+#include "tessera/run/move_prices.h"
 
 namespace tessera::plan {
 
 /// One choice for everything: a strategy per value, then one per node.
 using Choice = std::vector<std::int64_t>;
 
-/// Everything that may be decided about a graph on a machine, with all prices.
+/// Everything that may be decided about a graph on a machine, with prices.
 ///
 /// Decision v < values is the layout of value v, a number of `layouts[v]`; decision values + n is
 /// the work of node n, a number of `work[n]`.
+///
+/// A price of a move takes milliseconds, and most pairs of decisions are never good. So an edge of
+/// the problem first has for each pair a number that its price is not below (moves/least.h), and
+/// `price` replaces it by the price for the pairs of a choice. Law: no cost of the problem is above
+/// the price of its pair, so a bound of the problem bounds all plans; and a choice that is best
+/// with all of its own pairs priced is best.
 class Decisions {
  public:
   /// Collects candidates and prices them. `standard` is an execution whose layouts and work become
@@ -35,7 +42,7 @@ class Decisions {
   std::size_t values() const { return graph_->values.size(); }
   const graph::Graph& graph() const { return *graph_; }
   const Machine& machine() const { return *machine_; }
-  const moves::MoveModel& model() const { return *model_; }
+  run::MovePrices& prices() { return prices_; }
   const LayoutTable& table() const { return table_; }
   const OpClass& class_of(std::size_t node) const { return classes_[class_of_[node]]; }
   const std::vector<LayoutNumber>& layouts(graph::ValueId value) const { return layouts_[value]; }
@@ -45,14 +52,19 @@ class Decisions {
   /// Units of the problem's costs in a cycle.
   double units_per_cycle() const { return units_per_cycle_; }
   /// How many different moves were priced.
-  std::size_t moves_priced() const { return prices_.size(); }
+  std::size_t moves_priced() const { return prices_.priced(); }
   /// Figures that the machine lacks and that were assumed, each once.
   std::vector<std::string> assumed() const;
 
-  /// Cycles of the phases, for a strategy of the node and one of the value.
-  PhasePrice bring(std::size_t node, std::size_t input, std::int64_t work, std::int64_t layout);
-  PhasePrice settle(std::size_t node, std::size_t output, std::int64_t work, std::int64_t layout);
   double compute(std::size_t node, std::int64_t work) const;
+
+  /// Prices the pairs of a choice that have no price yet; false if all have one. If it is wide,
+  /// also the other pairs with the work, or with the layout, of such a pair. Errors: those of
+  /// ThreadPool::run, and kNotSupported if an edge has no pair with a price.
+  Result<bool> price(const Choice& choice, bool is_wide = false);
+  /// The same for one pair of an edge of the problem. True if that changed its cost.
+  bool price_pair(std::size_t edge, std::int64_t work, std::int64_t layout);
+
   /// Bytes of the copies that a step needs besides the layouts of a choice.
   std::int64_t copied_bytes(std::size_t node, std::int64_t work, const Choice& choice);
 
@@ -62,29 +74,50 @@ class Decisions {
   std::vector<std::optional<ops::WorkMap>> work_of(const Choice& choice) const;
 
  private:
-  Decisions(const graph::Graph& graph, const Machine& machine, moves::MoveModel model)
+  /// An input or an output of a node: the edge of the problem with the same number.
+  struct Operand {
+    std::size_t node = 0;
+    graph::ValueId value = 0;
+    std::vector<const Phase*> phases;  ///< by work, then by layout
+  };
+
+  Decisions(const graph::Graph& graph, const Machine& machine, moves::MoveModel model, int threads)
       : graph_(&graph),
         machine_(&machine),
-        model_(std::make_unique<moves::MoveModel>(std::move(model))),
-        prices_(*model_),
+        prices_(std::move(model)),
+        pool_(std::make_unique<ThreadPool>(threads)),
         table_(machine) {}
 
+  /// A layout in which a candidate makes or reads an operand without a move.
+  struct Wish {
+    bool is_input = false;
+    std::size_t operand = 0;
+    LayoutNumber layout = 0;
+  };
+
   Status find_classes();
+  std::vector<Wish> wishes_of(std::size_t n, std::size_t candidate);
   void add_work(const PlanOptions& options, const run::Execution* standard);
   Status add_layouts(const PlanOptions& options, const run::Execution* standard);
   void prune_work(double most_cycles);
-  Status price();
+  const Phase& bring(std::size_t node, std::size_t input, std::int64_t work, std::int64_t layout);
+  const Phase& settle(std::size_t node, std::size_t output, std::int64_t work, std::int64_t layout);
+  void add_operands();
+  void add_nodes();
+  Status fill_costs();
+  std::int64_t units(double cycles) const;
   bool fits(LayoutNumber number) const;
 
   const graph::Graph* graph_;
   const Machine* machine_;
-  std::unique_ptr<moves::MoveModel> model_;  ///< at one address, which prices_ refers to
-  MovePrices prices_;
+  run::MovePrices prices_;
+  std::unique_ptr<ThreadPool> pool_;
   LayoutTable table_;
   std::vector<OpClass> classes_;
   std::vector<std::size_t> class_of_;               ///< per node
   std::vector<std::vector<LayoutNumber>> layouts_;  ///< per value
   std::vector<std::vector<std::size_t>> work_;      ///< per node
+  std::vector<Operand> operands_;
   choose::Problem problem_;
   double units_per_cycle_ = 1024;
 };

@@ -2,6 +2,7 @@
 #include "tessera/plan/model/op_prices.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "tessera/base/checked.h"
@@ -36,42 +37,18 @@ graph::Graph alone(const graph::Graph& graph, const graph::Node& node) {
   return made;
 }
 
-void append(std::string& out, std::int64_t number) { out += cat(number, ","); }
-
 }  // namespace
 
-std::string layout_key(const Layout& layout) {
-  const LayoutSpec& spec = layout.spec();
-  std::string key = cat(spec.space, "|", dtype_name(spec.dtype), "|");
-  append(key, layout.shard_bytes());
-  for (const std::int64_t extent : spec.form.shape.extents()) append(key, extent);
-  key += 'm';
-  for (const std::int64_t extent : spec.form.mesh.extents()) append(key, extent);
-  append(key, spec.form.offset);
-  for (const Fold& fold : spec.form.folds) {
-    key += 'f';
-    append(key, fold.start);
-    for (const Term& term : fold.terms) {
-      append(key, term.dim);
-      append(key, term.coef);
-    }
-    for (const Cut& cut : fold.cuts) {
-      key += cut.target.is_mesh() ? 'c' : cut.target.is_memory() ? 'd' : 'n';
-      append(key, cut.target.axis());
-      append(key, cut.width);
-      append(key, cut.count);
-      append(key, cut.stride);
-    }
-  }
-  for (const Fill& fill : spec.form.fills) {
-    key += 'r';
-    for (const std::int64_t n :
-         {std::int64_t{fill.axis}, static_cast<std::int64_t>(fill.kind), fill.count, fill.stride,
-          fill.value, static_cast<std::int64_t>(fill.reduction)}) {
-      append(key, n);
-    }
-  }
-  return key;
+double Phase::at_least(const run::MovePrices& prices) const {
+  if (!is_possible) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (const run::MovePrices::Number move : moves) sum += prices.at_least(move);
+  return sum;
+}
+
+bool Phase::is_priced(const run::MovePrices& prices) const {
+  return std::ranges::all_of(moves,
+                             [&](run::MovePrices::Number move) { return prices.is_priced(move); });
 }
 
 Result<LayoutNumber> LayoutTable::add(const Layout& layout) {
@@ -80,7 +57,8 @@ Result<LayoutNumber> LayoutTable::add(const Layout& layout) {
   LayoutSpec spec = whole.spec();
   if (spec.space.empty()) spec.space = machine_->data_space;
   TESSERA_TRY(Layout made, Layout::make(std::move(spec)));
-  const auto [found, is_new] = numbers_.try_emplace(layout_key(made), layouts_.size());
+  const auto [found, is_new] =
+      numbers_.try_emplace(cat(made.spec().space, "|", run::text_key(made)), layouts_.size());
   if (!is_new) return found->second;
   run::Buffer buffer{"", made, made.spec().space, 0, 0, 0, 0};
   const Result<std::int64_t> bytes = run::bytes_of(buffer, *machine_);
@@ -170,78 +148,55 @@ std::optional<Layout> OpClass::wanted(std::size_t candidate, std::size_t input) 
   return layout ? std::optional(*std::move(layout)) : std::nullopt;
 }
 
-std::optional<double> MovePrices::cycles(const run::Execution& execution, const run::Move& move) {
-  // Parts of buffers, as halos are moved, depend on more than the two layouts.
-  if (move.from_part || move.to_part) return run::move_cycles(execution, *model_, {move});
-  const run::Buffer& from = execution.buffers[move.from];
-  const run::Buffer& to = execution.buffers[move.to];
-  std::string key =
-      cat(from.space, ":", layout_key(from.layout), "->", to.space, ":", layout_key(to.layout));
-  const auto found = cycles_.find(key);
-  if (found != cycles_.end()) return found->second;
-  const std::optional<double> cycles = run::move_cycles(execution, *model_, {move});
-  cycles_.emplace(std::move(key), cycles);
-  return cycles;
-}
-
-PhasePrice OpClass::price(const std::vector<run::Move>& moves, MovePrices& prices) {
-  PhasePrice price;
-  double sum = 0;
-  bool known = true;
+Phase OpClass::phase_of(const std::vector<run::Move>& moves, run::MovePrices& prices) const {
+  Phase phase;
+  phase.is_possible = true;
   for (const run::Move& move : moves) {
-    const std::optional<double> cycles = prices.cycles(scratch_, move);
-    known = known && cycles.has_value();
-    sum += cycles.value_or(0);
+    phase.moves.push_back(
+        prices.number_of(run::source_of(scratch_, move), run::destination_of(scratch_, move)));
   }
   for (std::size_t b = scratch_.graph.values.size(); b < scratch_.buffers.size(); ++b) {
     const Result<std::int64_t> bytes = run::bytes_of(scratch_.buffers[b], scratch_.machine);
-    price.copied_bytes = (Checked(price.copied_bytes) + (bytes ? *bytes : 0)).saturated();
+    phase.copied_bytes = (Checked(phase.copied_bytes) + (bytes ? *bytes : 0)).saturated();
   }
-  if (known) price.cycles = sum;
-  return price;
+  return phase;
 }
 
-PhasePrice OpClass::bring(std::size_t candidate, std::size_t input, LayoutNumber number,
-                          const LayoutTable& table, MovePrices& prices) {
-  const auto key = std::make_pair(candidate, std::make_pair(input, number));
-  const auto found = brought_.find(key);
-  if (found != brought_.end()) return found->second;
+const Phase& OpClass::bring(std::size_t candidate, std::size_t input, LayoutNumber number,
+                            const LayoutTable& table, run::MovePrices& prices) {
+  const auto [found, is_new] = brought_.try_emplace(Key{candidate, input, number});
+  if (!is_new) return found->second;
   const graph::ValueId v = node().inputs[input];
   scratch_.buffers[v].layout = table[number];
   scratch_.buffers[v].space = table.space(number);
   run::Step step = candidates_[candidate].step;
   run::StepCompiler compiler(scratch_, 0, 0);
-  PhasePrice made;
-  if (compiler.bring(input, step)) made = price(step.bring, prices);
+  if (compiler.bring(input, step)) found->second = phase_of(step.bring, prices);
   scratch_.buffers.erase(
       scratch_.buffers.begin() + static_cast<std::ptrdiff_t>(scratch_.graph.values.size()),
       scratch_.buffers.end());
-  brought_.emplace(key, made);
-  return made;
+  return found->second;
 }
 
-PhasePrice OpClass::settle(std::size_t candidate, std::size_t output, LayoutNumber number,
-                           const LayoutTable& table, MovePrices& prices) {
-  const auto key = std::make_pair(candidate, std::make_pair(output, number));
-  const auto found = settled_.find(key);
-  if (found != settled_.end()) return found->second;
+const Phase& OpClass::settle(std::size_t candidate, std::size_t output, LayoutNumber number,
+                             const LayoutTable& table, run::MovePrices& prices) {
+  const auto [found, is_new] = settled_.try_emplace(Key{candidate, output, number});
+  if (!is_new) return found->second;
   const graph::ValueId v = node().outputs[output];
   scratch_.buffers[v].layout = table[number];
   scratch_.buffers[v].space = table.space(number);
   run::Step step = candidates_[candidate].step;
   run::StepCompiler compiler(scratch_, 0, 0);
   compiler.set_results(candidates_[candidate].results);
-  PhasePrice made;
   if (compiler.settle(output, step)) {
     std::vector<run::Move> outward = std::move(step.settle);
     outward.insert(outward.end(), step.deliver.begin(), step.deliver.end());
-    made = price(outward, prices);
+    found->second = phase_of(outward, prices);
   }
   scratch_.buffers.erase(
       scratch_.buffers.begin() + static_cast<std::ptrdiff_t>(scratch_.graph.values.size()),
       scratch_.buffers.end());
-  settled_.emplace(key, made);
-  return made;
+  return found->second;
 }
 
 }  // namespace tessera::plan

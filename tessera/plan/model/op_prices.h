@@ -6,14 +6,15 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "tessera/base/result.h"
 #include "tessera/graph/graph.h"
 #include "tessera/layout/layout.h"
-#include "tessera/moves/price.h"
 #include "tessera/run/execution.h"
+#include "tessera/run/move_prices.h"
 
 namespace tessera::plan {
 
@@ -42,23 +43,16 @@ class LayoutTable {
   std::unordered_map<std::string, LayoutNumber> numbers_;
 };
 
-/// What one phase of a step takes.
-struct PhasePrice {
-  std::optional<double> cycles;   ///< empty: cannot be carried out, or a figure is missing
-  std::int64_t copied_bytes = 0;  ///< of buffers that only this step needs, per place
-};
+/// What one phase of a step consists of.
+struct Phase {
+  bool is_possible = false;                    ///< run/ can carry it out
+  std::vector<run::MovePrices::Number> moves;  ///< one after the other
+  std::int64_t copied_bytes = 0;               ///< of buffers that only this step needs, per place
 
-/// What moves between buffers take on a machine, each priced once.
-class MovePrices {
- public:
-  explicit MovePrices(const moves::MoveModel& model) : model_(&model) {}
-  /// Empty where a figure is missing.
-  std::optional<double> cycles(const run::Execution& execution, const run::Move& move);
-  std::size_t size() const { return cycles_.size(); }
-
- private:
-  const moves::MoveModel* model_;
-  std::unordered_map<std::string, std::optional<double>> cycles_;
+  /// Cycles of the moves, or no more than these for moves that are not priced yet; infinite if it
+  /// cannot be carried out or a figure is missing.
+  double at_least(const run::MovePrices& prices) const;
+  bool is_priced(const run::MovePrices& prices) const;
 };
 
 /// A way to divide the work of an op, as run/ compiles it.
@@ -88,26 +82,27 @@ class OpClass {
   /// The layout in which a candidate reads an input without a move, if one is known.
   std::optional<Layout> wanted(std::size_t candidate, std::size_t input) const;
 
-  PhasePrice bring(std::size_t candidate, std::size_t input, LayoutNumber number,
-                   const LayoutTable& table, MovePrices& prices);
-  PhasePrice settle(std::size_t candidate, std::size_t output, LayoutNumber number,
-                    const LayoutTable& table, MovePrices& prices);
+  /// What a candidate brings of an input that is stored in this layout. References stay valid.
+  const Phase& bring(std::size_t candidate, std::size_t input, LayoutNumber number,
+                     const LayoutTable& table, run::MovePrices& prices);
+  /// What a candidate settles of an output that is to be stored in this layout.
+  const Phase& settle(std::size_t candidate, std::size_t output, LayoutNumber number,
+                      const LayoutTable& table, run::MovePrices& prices);
 
  private:
   explicit OpClass(run::Execution scratch) : scratch_(std::move(scratch)) {}
   const graph::Node& node() const { return scratch_.graph.nodes[0]; }
-  /// Prices what a step brings or settles.
-  PhasePrice price(const std::vector<run::Move>& moves, MovePrices& prices);
+  /// The moves that a step brings or settles.
+  Phase phase_of(const std::vector<run::Move>& moves, run::MovePrices& prices) const;
 
   run::Execution scratch_;  ///< of a graph with this node alone
   ops::Loops loops_;
   std::vector<WorkCandidate> candidates_;
   std::optional<std::string> assumed_;
-  std::map<std::pair<std::size_t, std::pair<std::size_t, LayoutNumber>>, PhasePrice> brought_;
-  std::map<std::pair<std::size_t, std::pair<std::size_t, LayoutNumber>>, PhasePrice> settled_;
+  /// By candidate, operand and layout.
+  using Key = std::tuple<std::size_t, std::size_t, LayoutNumber>;
+  std::map<Key, Phase> brought_;
+  std::map<Key, Phase> settled_;
 };
-
-/// A text that is the same for equal layouts only.
-std::string layout_key(const Layout& layout);
 
 }  // namespace tessera::plan

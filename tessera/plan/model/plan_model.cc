@@ -8,6 +8,7 @@
 #include "tessera/base/mixing.h"
 #include "tessera/base/text.h"
 #include "tessera/plan/choose/solve.h"
+#include "tessera/plan/choose/validate.h"
 #include "tessera/plan/model/baselines.h"
 #include "tessera/plan/model/candidates.h"
 #include "tessera/plan/model/decisions.h"
@@ -20,6 +21,8 @@ namespace tessera::plan {
 namespace {
 
 constexpr std::int64_t kMostRounds = 24;
+constexpr int kNarrowRounds = 12;   ///< that price nothing but the choice itself
+constexpr double kFirstGap = 0.02;  ///< while prices of what is chosen are still unknown
 
 using Clock = std::chrono::steady_clock;
 
@@ -59,7 +62,11 @@ class Search {
   Result<Fitting> within(std::optional<std::int64_t> limit);
 
  private:
-  Result<choose::Solution> solve(const choose::Problem& problem) const;
+  Result<choose::Solution> search(const choose::Problem& problem, double enough_gap) const;
+  /// The best choice with all of its own prices known. Others may have bounds instead of prices.
+  Result<choose::Solution> solve(choose::Problem& problem);
+  /// Costs as far as they are known; what is charged to a problem stays.
+  void take_costs(choose::Problem& problem) const;
   Result<run::Execution> execution_of(const Choice& choice,
                                       std::optional<std::int64_t> limit) const;
   /// Charges every work map the copies that it needs beside the layouts of a choice. False if that
@@ -71,7 +78,7 @@ class Search {
   Clock::time_point end_;
 };
 
-Result<choose::Solution> Search::solve(const choose::Problem& problem) const {
+Result<choose::Solution> Search::search(const choose::Problem& problem, double enough_gap) const {
   choose::SolveOptions options;
   const std::chrono::duration<double> left = end_ - Clock::now();
   // A model that does not fit at once is chosen again, and out of time it still gets a choice.
@@ -81,12 +88,50 @@ Result<choose::Solution> Search::solve(const choose::Problem& problem) const {
     const auto cost = static_cast<double>(*progress.cost);
     return cost - static_cast<double>(progress.lower_bound) > *static_cast<double*>(enough) * cost;
   };
-  double enough = options_.enough_gap;
-  options.progress_context = &enough;
+  options.progress_context = &enough_gap;
   options.rounds = options_.rounds;
   options.seed = options_.seed;
   options.threads = options_.threads;
   return choose::solve(problem, options);
+}
+
+Result<choose::Solution> Search::solve(choose::Problem& problem) {
+  double enough_gap = std::max(options_.enough_gap, kFirstGap);
+  Choice best = greedy_forward(decisions_);
+  std::optional<double> least;  // cycles of `best`
+  if (choose::validate(problem, best, {}, 1).empty()) least = cycles_of(decisions_, best);
+  take_costs(problem);
+  for (int round = 1;; ++round) {
+    TESSERA_TRY(choose::Solution solution, search(problem, enough_gap));
+    if (solution.outcome != choose::Outcome::kChosen) return solution;
+    const Clock::time_point found = Clock::now();
+    TESSERA_TRY(const bool is_changed, decisions_.price(solution.choices, round > kNarrowRounds));
+    end_ += Clock::now() - found;  // the limit is that of searching
+    const std::optional<double> cycles = cycles_of(decisions_, solution.choices);
+    if (cycles && cycles < least.value_or(*cycles + 1)) {
+      least = cycles;
+      best = solution.choices;
+    }
+    const double bound = static_cast<double>(solution.lower_bound) / decisions_.units_per_cycle();
+    const bool is_near = least && *least - bound <= options_.enough_gap * *least;
+    if (is_near || (least && Clock::now() > end_)) {
+      solution.choices = best;
+      return solution;
+    }
+    if (!is_changed) {
+      if (enough_gap <= options_.enough_gap) return solution;
+      enough_gap = options_.enough_gap;
+    }
+    take_costs(problem);
+  }
+}
+
+void Search::take_costs(choose::Problem& problem) const {
+  const choose::Problem& priced = decisions_.problem();
+  problem.edges = priced.edges;
+  for (std::size_t d = 0; d < problem.nodes.size(); ++d) {
+    problem.nodes[d].costs = priced.nodes[d].costs;
+  }
 }
 
 Result<run::Execution> Search::execution_of(const Choice& choice,
@@ -180,9 +225,9 @@ Result<Fitting> with_least_memory(Search& search, Fitting best, const std::strin
 }
 
 /// What the steps take and move; the plan's own sums.
-Status describe(const Decisions& decisions, const Fitting& found, ModelPlan& plan) {
+Status describe(Decisions& decisions, const Fitting& found, ModelPlan& plan) {
   const run::Execution& execution = found.execution;
-  TESSERA_TRY(const std::vector<run::StepCycles> cycles, run::predict(execution));
+  const std::vector<run::StepCycles> cycles = run::predict(execution, decisions.prices());
   const auto others = runners_up(decisions, found.choice);
   const auto work = decisions.work_of(found.choice);
   Checked moved(0);
@@ -201,21 +246,15 @@ Status describe(const Decisions& decisions, const Fitting& found, ModelPlan& pla
       for (const run::Move& move : *moves) {
         const run::Buffer& from = execution.buffers[move.from];
         const run::Buffer& to = execution.buffers[move.to];
-        PlannedMove planned{from.name, to.name, "copy", 0};
-        TESSERA_TRY(
-            const moves::Move priced,
-            decisions.model().price({move.from_part.value_or(Placement(from.layout)), from.space},
-                                    {move.to_part.value_or(Placement(to.layout)), to.space}));
-        for (const moves::Step& part : priced.steps) {
-          if (part.kind == moves::Step::Kind::kExchange) {
-            planned.algorithm = part.algorithm;
-            moved += part.bytes;
-          }
-          if (planned.cycles && part.cycles) {
-            *planned.cycles += *part.cycles;
-          } else {
-            planned.cycles.reset();
-          }
+        PlannedMove planned{from.name, to.name, "copy", {}};
+        run::MovePrices& prices = decisions.prices();
+        const run::MovePrices::Number number =
+            prices.number_of(run::source_of(execution, move), run::destination_of(execution, move));
+        planned.cycles = prices.cycles(number);
+        for (const moves::Step& part : prices.steps(number)) {
+          if (part.kind != moves::Step::Kind::kExchange) continue;
+          planned.algorithm = part.algorithm;
+          moved += part.bytes;
         }
         each.moves.push_back(std::move(planned));
       }
@@ -286,8 +325,7 @@ Result<ModelPlan> plan_model(const graph::Graph& graph, const Machine& machine,
   if (machine.clock_hz) plan.seconds = plan.cycles / clock;
   std::optional<double> max_grid;
   if (standard) {
-    TESSERA_TRY(const std::vector<run::StepCycles> cycles, run::predict(*standard));
-    max_grid = run::total_cycles(cycles);
+    max_grid = run::total_cycles(run::predict(*standard, decisions.prices()));
   }
   plan.baselines = {{"max_grid", with_gaps(max_grid)},
                     {"each_op_alone", with_gaps(cycles_of(decisions, each_op_alone(decisions)))},

@@ -87,8 +87,7 @@ std::string best_plan_mistake(std::uint64_t seed, PlanLawCounts& counts) {
   const plan::PlanOptions options = plan_options(2);
   const Result<run::Execution> standard = run::compile_with_defaults(graph, machine, {});
   if (!standard) return cat("default: ", standard.error().message);
-  const Result<plan::Decisions> decisions =
-      plan::Decisions::make(graph, machine, options, &*standard);
+  Result<plan::Decisions> decisions = plan::Decisions::make(graph, machine, options, &*standard);
   if (!decisions) return cat("decisions: ", decisions.error().message);
   std::int64_t choices = 1;
   for (const choose::Node& node : decisions->problem().nodes) {
