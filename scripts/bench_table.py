@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Markdown tables from the JSON of `tessera bench relayout`, `mpi` or `ranks`, for
-docs/performance.md.
+docs/performance.md, and of `tessera bench plan`, for docs/planning.md.
 
     build/tessera bench relayout --json > run1.json
     scripts/bench_table.py run1.json [run2.json ..]
 
-All runs are of one suite. Runs of `mpi` with several numbers of ranks, and runs of `ranks`, are printed
-one after the other. With several runs of `relayout` each row is that of the best run, by share of memcpy,
+All runs are of one suite. Runs of `mpi` with several numbers of ranks, and runs of `ranks` and `plan`, are
+printed one after the other. With several runs of `relayout` each row is that of the best run, by share of memcpy,
 and the peers' times are those of the same run. Shares are per cent, for f32 / two bytes / one byte; a row without a type has f32 only.
 Misses of a goal are marked with `*`, rows slower than the best peer with `<`.
 """
@@ -93,12 +93,42 @@ def ranks_table(run):
               f"| {exponent} |")
 
 
+def plan_table(run):
+    """Models by target with what their plans take, then the cases of which the time grows."""
+    def cycles(case, key):
+        return f"{case[key]:,.0f}" if key in case else "?"
+    models = [case for case in run["cases"] if case["name"].startswith("model/")]
+    if models:
+        print("\n| model | target | cycles | gap | greedy forward | each op alone | max grid | moves priced "
+              "| planned in |")
+        print("|---" * 9 + "|")
+    for case in models:
+        _, model, target = case["name"].split("/")
+        if case["outcome"] != "planned":
+            print(f"| {model} | {target} | {case['outcome']} |" + " |" * 6)
+            continue
+        mark = "" if case.get("met", True) else MISS
+        print(f"| {model} | {target} | {cycles(case, 'cycles')} | {100 * case['gap']:.3f} % "
+              f"| {cycles(case, 'greedy_forward')} | {cycles(case, 'each_op_alone')} "
+              f"| {cycles(case, 'max_grid')} | {case['moves_priced']:,} | {case['seconds']:.2f} s{mark} |")
+    others = [case for case in run["cases"] if case not in models]
+    if others:
+        print("\n| case | planned in | gap | moves priced |")
+        print("|---" * 4 + "|")
+    for case in others:
+        if case["outcome"] != "planned":
+            print(f"| {case['name']} | {case['outcome']} | | |")
+            continue
+        print(f"| {case['name']} | {case['seconds']:.2f} s | {100 * case['gap']:.3f} % "
+              f"| {case['moves_priced']:,} |")
+
+
 def main():
     runs = []
     for path in sys.argv[1:]:
         with open(path) as file:
             runs.append(json.load(file))
-    tables = {"mpi": mpi_table, "ranks": ranks_table}
+    tables = {"mpi": mpi_table, "ranks": ranks_table, "plan": plan_table}
     if runs and runs[0]["suite"] in tables:
         for run in runs:
             tables[run["suite"]](run)

@@ -8,6 +8,7 @@
 #include "tessera/base/text.h"
 #include "tools/bench/bench_alloc.h"
 #include "tools/bench/bench_mpi.h"
+#include "tools/bench/bench_plan.h"
 #include "tools/bench/bench_propagate.h"
 #include "tools/bench/bench_ranks.h"
 #include "tools/bench/bench_relayout.h"
@@ -121,7 +122,7 @@ std::string report_text(const BenchReport& report) {
     out += cat("geometric mean of the ratios of ", name, ": ", number_text(value), "\n");
   }
   for (const auto& [name, value] : report.growth) {
-    out += cat("growth of ", name, " from the smallest to the largest mesh: ", number_text(value),
+    out += cat("growth of ", name, " from the smallest to the largest case: ", number_text(value),
                " times\n");
   }
   return out;
@@ -140,7 +141,7 @@ struct SuiteFlag {
 
 Status check_flags(const Request& request) {
   static const std::vector<SuiteFlag> kSuiteFlags = {
-      {"only", {"relayout", "moves", "propagate", "mpi", "ranks", "memory"}},
+      {"only", {"relayout", "moves", "propagate", "plan", "mpi", "ranks", "memory"}},
       {"data", {"memory"}},
       {"size", {"relayout"}},
       {"threads", {"relayout", "mpi"}},
@@ -242,6 +243,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_TRY(const BenchReport report, suite == "reshard"     ? bench_reshard(options)
                                         : suite == "moves"     ? bench_moves(options)
                                         : suite == "propagate" ? bench_propagate(options)
+                                        : suite == "plan"      ? bench_plan(options)
                                                                : bench_layout(options));
   return print(report, console);
 }
@@ -296,7 +298,8 @@ Verb bench_verb() {
       "it, and not in turns); transfers listed per second; wavelet-hops simulated per second. "
       "Suite moves: the time to price everyday moves on every machine that is built in. "
       "Suite propagate: the time to ask which layouts an op of a transformer allows, on 8x8 and on "
-      "994x750 places. "
+      "994x750 places. Suite plan: the time to plan models on several machines, with what their "
+      "plans take beside simpler ways, and how that time grows with nodes and with places. "
       "Suite mpi, under mpirun: reshards of a matrix between processes, from private and from "
       "shared memory, relative to the floor (a copy of what crosses, a bare MPI_Alltoallv, a copy "
       "out of it, and a copy of what stays) and compared with ScaLAPACK, in turns; times are those "
@@ -311,12 +314,12 @@ Verb bench_verb() {
       {"suite",
        Positional::Kind::kWord,
        "what to measure",
-       {"layout", "relayout", "reshard", "moves", "propagate", "mpi", "ranks", "memory"},
+       {"layout", "relayout", "reshard", "moves", "propagate", "plan", "mpi", "ranks", "memory"},
        false}};
   verb.flags = {
       {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},
       {"only", ValueKind::kText, "TEXT",
-       "relayout, moves, propagate, mpi, ranks, memory: only cases whose name, such as "
+       "relayout, moves, propagate, plan, mpi, ranks, memory: only cases whose name, such as "
        "tile/8192x8192/f32, contains this"},
       {"size", ValueKind::kNumbers, "BYTES",
        "relayout: approximate bytes to move; default 268435456,4194304"},

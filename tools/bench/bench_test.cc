@@ -74,6 +74,19 @@ TEST(Bench, QuickPropagateHasAllCases) {
   }
 }
 
+TEST(Bench, QuickPlanHasACaseOfEachKind) {
+  const Answer answer = run({"bench", "plan", "--quick", "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.out << answer.err;
+  const Json json = answer.json();
+  EXPECT_EQ(json["suite"], "plan");
+  ASSERT_EQ(json["cases"].size(), 3U);
+  for (const Json& c : json["cases"]) {
+    ASSERT_EQ(c["outcome"], "planned") << c["name"];
+    EXPECT_GT(c["seconds"].get<double>(), 0) << c["name"];
+    EXPECT_GE(c["greedy_forward"].get<double>() + 0.1, c["cycles"].get<double>()) << c["name"];
+  }
+}
+
 /// The sizes that the goals refer to, without moving anything.
 TEST(Bench, RelayoutCasesHaveTheRequestedSizes) {
   for (const std::int64_t size : {std::int64_t{256} << 20, std::int64_t{4} << 20}) {

@@ -230,6 +230,12 @@ Status check_word(const Positional& positional, const std::string& word) {
                did_you_mean(word, choices, cat("use one of: ", all))};
 }
 
+bool is_file_instead(const Positional& positional, std::string_view argument) {
+  return positional.kind == Positional::Kind::kTensor &&
+         std::any_of(positional.choices.begin(), positional.choices.end(),
+                     [&](std::string_view ending) { return argument.ends_with(ending); });
+}
+
 Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>& args) {
   TESSERA_TRY(SplitArguments split, read_flags(verb, args));
   if (split.request.has("help")) return std::move(split.request);

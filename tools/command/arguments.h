@@ -30,6 +30,10 @@ Status check_word(const Positional& positional, const std::string& word);
 /// positionals are an error unless --help or --batch is given.
 Result<Request> parse_arguments(const Verb& verb, const std::vector<std::string>& args);
 
+/// Whether the argument for a tensor is instead the name of a file that the verb reads itself: one
+/// that ends as the positional's choices say.
+bool is_file_instead(const Positional& positional, std::string_view argument);
+
 /// An error, and the text that its span refers to.
 struct Failure {
   Error error;

@@ -114,11 +114,11 @@ Status answer(const Verb& verb, std::string_view line, std::istream& in, std::os
     const auto positional = std::find_if(positionals.begin(), positionals.end(),
                                          [&k = key](const Positional& p) { return p.name == k; });
     if (positional == positionals.end()) return unknown_key(verb, flags, key);
-    const bool is_tensor = positional->kind == Positional::Kind::kTensor;
+    const bool may_be_tensor = positional->kind == Positional::Kind::kTensor;
     if (!value.is_string()) {
-      return bad_value(key, is_tensor ? "the text of a tensor" : "a text", value);
+      return bad_value(key, may_be_tensor ? "the text of a tensor" : "a text", value);
     }
-    if (is_tensor) {
+    if (may_be_tensor && !is_file_instead(*positional, value.get<std::string>())) {
       texts.emplace_back(key, value.get<std::string>());
       continue;
     }

@@ -51,6 +51,7 @@ ParsedRequest read_request(const Verb& verb, const std::vector<std::string>& arg
   for (const Positional& positional : verb.positionals) {
     const bool given = parsed.request.has(positional.name);
     if (positional.kind != Positional::Kind::kTensor || !given) continue;
+    if (is_file_instead(positional, parsed.request.text(positional.name))) continue;
     Result<std::string> text = text_of(parsed.request.text(positional.name), in);
     if (!text) {
       parsed.failure = {text.error(), ""};

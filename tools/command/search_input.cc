@@ -29,14 +29,14 @@ Result<double> read_seconds(const std::string& text) {
 }
 
 Verdict report_error_in(const std::string& name, std::string_view text, const Error& error,
-                        Console& console) {
+                        Console& console, Json answer) {
   const Verdict verdict = error.code == ErrorCode::kDoesNotFit ? Verdict::kNo : Verdict::kBadInput;
   if (!console.json) {
     console.err << render(error, text, name);
     return verdict;
   }
-  Json json = error_json(error);
-  Json& body = json["error"];
+  answer["error"] = error_json(error)["error"];
+  Json& body = answer["error"];
   body["file"] = name;
   if (error.span) {
     const auto from =
@@ -45,7 +45,7 @@ Verdict report_error_in(const std::string& name, std::string_view text, const Er
     body["line"] = 1 + std::count(before.begin(), before.end(), '\n');
     body["column"] = 1 + columns_of(before.substr(before.rfind('\n') + 1));  // npos + 1 is 0
   }
-  console.out << dump(json) << '\n';
+  console.out << dump(answer) << '\n';
   return verdict;
 }
 

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
+#include <string_view>
 #include <utility>
 
 #include "tessera/base/text.h"
 #include "tessera/layout/placement.h"
 #include "tessera/notation/same_places.h"
 #include "tools/command/command.h"
+#include "tools/command/usage.h"
 #include "tools/diff/diff_svg.h"
 #include "tools/diff/diff_window.h"
 #include "tools/draw/picture_file.h"
 #include "tools/json/json.h"
+#include "tools/plan/diff_plans.h"
 #include "tools/terminal/replicas.h"
 #include "tools/terminal/text.h"
 
 namespace tessera::tools {
 namespace {
+
+constexpr std::string_view kPlanEnding = ".json";
 
 /// "place [2, 1], slot 129"; with the physical place where that is another.
 std::string location_text(const Tensor& tensor, const Placement& placement, const Index& index) {
@@ -50,6 +55,16 @@ Result<Verdict> run(const Request& request, Console& console) {
     return Error{ErrorCode::kUsage, "--svg draws the whole tensor, and no window", std::nullopt,
                  "leave --from and --counts, or --svg"};
   }
+  const bool is_plan_a = request.text("a").ends_with(kPlanEnding);
+  if (is_plan_a != request.text("b").ends_with(kPlanEnding)) {
+    return usage("a plan is compared with a plan", "name two files that tessera plan --out wrote");
+  }
+  for (const char* flag : {"from", "svg"}) {
+    if (is_plan_a && request.has(flag)) {
+      return usage(cat("--", flag, " has no meaning for plans"), "leave it");
+    }
+  }
+  if (is_plan_a) return diff_plans(request, console);
   if (request.has("from")) return diff_window(request, console);
   TESSERA_CHECK_OK(check_picture_file(request));
   TESSERA_TRY(const SamePlaces places, same_places(request.tensor("a"), request.tensor("b")));
@@ -110,7 +125,9 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb diff_verb() {
   Verb verb;
   verb.name = "diff";
-  verb.summary = "whether two layouts put every element in the same place";
+  verb.summary =
+      "whether two layouts put every element in the same place, or what two plans do "
+      "differently";
   verb.description =
       "Compares two layouts of one shape as functions, independent of their notations: the same "
       "slot of the same places for every element. Padding value, memory space and allocation are "
@@ -120,10 +137,14 @@ Verb diff_verb() {
       "element that differs, in row-major order, and how many elements move from A to B, in bytes "
       "of B's storage type. With --from and --counts it says for each element of a window whether "
       "it "
-      "stays, changes its slot or changes its place, and the numbers of its places. Exit status: 0 "
+      "stays, changes its slot or changes its place, and the numbers of its places. Two files that "
+      "end in .json are plans: it prints the values that have other layouts, and the ops with "
+      "other "
+      "work or other moves, with what both take. Exit status: 0 "
       "when equal, 1 otherwise.";
-  verb.positionals = {{"a", Positional::Kind::kTensor, "the first tensor", {}, false},
-                      {"b", Positional::Kind::kTensor, "the second tensor", {}, false}};
+  verb.positionals = {
+      {"a", Positional::Kind::kTensor, "the first tensor, or a plan", {kPlanEnding}, false},
+      {"b", Positional::Kind::kTensor, "the second tensor, or a plan", {kPlanEnding}, false}};
   verb.flags = {
       {"from", ValueKind::kNumbers, "I,J", "the first element of a window; needs --counts"},
       {"counts", ValueKind::kNumbers, "N,M", "how many elements the window has along each dim"},

@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/base/work.h"
 #include "tessera/graph/graph_json.h"
+#include "tessera/notation/convert.h"
 #include "tessera/notation/tensor.h"
 #include "tessera/ops/loops.h"
 #include "tessera/ops/shares.h"
@@ -38,6 +43,33 @@ std::size_t depth_of(std::string_view text) {
   }
   return deepest;
 }
+
+/// Layouts in the notation of a machine's own programs.
+class OwnNotation {
+ public:
+  explicit OwnNotation(const Machine& machine) {
+    if (machine.rules.wavelet_bits) names_ = {"pyflame"};
+    if (machine.rules.tile) names_ = {"ttnn", "metal-today"};
+    if (machine.rules.stick_bytes) names_ = {"spyre"};
+  }
+
+  /// The whole tensor; null where no notation of the machine can say it.
+  Json text_of(const Layout& layout) {
+    if (names_.empty()) return {};
+    const Tensor tensor{Placement(layout), "native"};
+    const auto [found, is_new] = texts_.try_emplace(print_native(tensor.placement));
+    for (std::size_t n = 0; is_new && n < names_.size() && found->second.is_null(); ++n) {
+      const Work work(kQuestionSteps);
+      const Result<Conversion> converted = convert(tensor, names_[n]);
+      if (converted) found->second = converted->text;
+    }
+    return found->second;
+  }
+
+ private:
+  std::vector<std::string_view> names_;
+  std::map<std::string, Json> texts_;  ///< layers of a model have the same layouts
+};
 
 Json runner_up_json(const std::optional<plan::RunnerUp>& other) {
   if (!other) return {};
@@ -198,7 +230,9 @@ Json bare_model_json(graph::Graph graph) {
 
 }  // namespace
 
-std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph) {
+std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph,
+                      const Machine& machine) {
+  OwnNotation own(machine);
   Json json;
   json["tessera_plan"] = kPlanFormat;
   json["model"]["name"] = graph.name;
@@ -219,6 +253,7 @@ std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph) {
     Json each;
     each["name"] = graph.values[v].name;
     each["layout"] = print_native(Placement(plan.layouts[v]));
+    each["target_layout"] = own.text_of(plan.layouts[v]);
     json["values"].push_back(std::move(each));
   }
   json["ops"] = Json::array();

@@ -15,19 +15,22 @@
 /// a file of it, or what is wrong with one goes out. What is decided is decided by tessera/plan.
 namespace tessera::tools {
 
-/// The version of plan files, the value of their key "tessera_plan".
-inline constexpr int kPlanFormat = 1;
+/// The largest plan that is read.
 inline constexpr std::size_t kMaxPlanBytes = std::size_t{256} << 20;
 
-/// A plan as the text of a file. Layouts and work are in the native notation, which has a text for
-/// all of them. Its key "graph" has the model, without the elements of its values.
-std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph);
+/// The version of plan files, the value of their key "tessera_plan".
+inline constexpr int kPlanFormat = 1;
 
-/// The plan of a file. Law: read_plan(plan_json(p, g), g) gives the layouts, work, order, offsets
-/// and figures of p.
-/// Errors: kSyntax for a text that is no JSON, or has no plan of this format; kContradiction for a
-/// plan of another model; kBadJson, naming the field, for one that is missing or of another kind;
-/// those of parse_tensor for its layouts.
+/// A plan as the text of a file. Layouts and work are in the native notation, which has a text for
+/// all of them; layouts are also in the target's own notation, where it can say them. Its key
+/// "graph" has the model, without the elements of its values.
+std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph,
+                      const Machine& machine);
+
+/// The plan of a file. Law: read_plan(plan_json(p, g, m), g) gives the layouts, work, order,
+/// offsets and figures of p. Errors: kSyntax for a text that is no JSON, or has no plan of this
+/// format; kContradiction for a plan of another model; kBadJson, naming the field, for one that is
+/// missing or of another kind; those of parse_tensor for its layouts.
 Result<plan::ModelPlan> read_plan(std::string_view text, const graph::Graph& graph);
 Result<plan::ModelPlan> plan_of_json(const Json& json, const graph::Graph& graph);
 

@@ -11,28 +11,10 @@
 #include "tessera/target/fit.h"
 #include "tools/json/json.h"
 #include "tools/terminal/text.h"
+#include "tools/terminal/times.h"
 
 namespace tessera::tools {
 namespace {
-
-std::string cycles_text(const std::optional<double>& cycles) {
-  if (!cycles) return "?";
-  char text[32];
-  if (*cycles < 10'000) {
-    (void)std::snprintf(text, sizeof text, "%.0f", *cycles);
-  } else if (*cycles < 1e7) {
-    (void)std::snprintf(text, sizeof text, "%.1f k", *cycles / 1e3);
-  } else {
-    (void)std::snprintf(text, sizeof text, "%.1f M", *cycles / 1e6);
-  }
-  return text;
-}
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.3g s", seconds);
-  return text;
-}
 
 /// Cycles as seconds of the machine; null without a clock.
 Json seconds_json(const Machine& machine, const std::optional<double>& cycles) {

@@ -79,17 +79,6 @@ Status write_report(const Request& request, const std::string& plan) {
   return write_whole(request.text("report"), filled);
 }
 
-Verdict report_does_not_fit(const Error& error, Console& console) {
-  if (!console.json) {
-    console.err << render(error, "", "");
-    return Verdict::kNo;
-  }
-  Json json = error_json(error);
-  json["fits"] = false;
-  console.out << dump(json) << "\n";
-  return Verdict::kNo;
-}
-
 Result<Verdict> run(const Request& request, Console& console) {
   if (!request.has("target")) {
     return usage("a plan needs a machine", "give --target: tessera targets lists them");
@@ -103,7 +92,9 @@ Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_TRY(const plan::PlanOptions options, read_options(request, graph));
   const Result<plan::ModelPlan> plan = plan::plan_model(graph, machine, options);
   if (!plan && plan.error().code == ErrorCode::kDoesNotFit) {
-    return report_does_not_fit(plan.error(), console);
+    Json answer;
+    answer["fits"] = false;
+    return report_error_in(request.text("model"), "", plan.error(), console, std::move(answer));
   }
   if (!plan) return plan.error();
   const std::vector<plan::PlanFinding> findings = plan::validate(*plan, graph, machine, 1);
@@ -113,9 +104,10 @@ Result<Verdict> run(const Request& request, Console& console) {
                  kBugHelp};
   }
   if (request.has("out")) {
-    TESSERA_CHECK_OK(write_whole(request.text("out"), plan_json(*plan, graph)));
+    TESSERA_CHECK_OK(write_whole(request.text("out"), plan_json(*plan, graph, machine)));
   }
-  if (request.has("report")) TESSERA_CHECK_OK(write_report(request, plan_json(*plan, graph)));
+  if (request.has("report"))
+    TESSERA_CHECK_OK(write_report(request, plan_json(*plan, graph, machine)));
   console.out << (console.json ? plan_answer(*plan, graph, machine) + "\n"
                                : plan_text(*plan, graph, machine, console.terminal));
   return Verdict::kYes;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/testing/command_testing.h"
@@ -73,6 +74,46 @@ TEST_F(PlanVerb, RunCarriesAPlanOut) {
   }
 }
 
+/// Where a target's notation can say a layout, it puts every element where the plan says.
+TEST_F(PlanVerb, LayoutsAreAlsoInTheNotationOfTheTarget) {
+  for (const auto& [target, notation] :
+       {std::pair<std::string, std::string>("wse2", "pyflame."), {"spyre", "spyre"}}) {
+    ASSERT_EQ(plan({"--out", path("plan.json")}, target).status, 0);
+    const Json values = parsed(read("plan.json"))["values"];
+    std::size_t said = 0;
+    for (const Json& value : values) {
+      if (value["target_layout"].is_null()) continue;
+      ++said;
+      const auto own = value["target_layout"].get<std::string>();
+      EXPECT_NE(own.find(notation), std::string::npos) << own;
+      EXPECT_EQ(run({"diff", own, value["layout"].get<std::string>(), "--json"}).status, 0) << own;
+    }
+    EXPECT_GT(said, 0U) << target;
+  }
+}
+
+TEST_F(PlanVerb, DiffSaysWhatTwoPlansDoDifferently) {
+  write("pins.txt", "h: pyflame.Grid(2, 2)\n");
+  ASSERT_EQ(plan({"--out", path("a.json")}, "wse2").status, 0);
+  ASSERT_EQ(plan({"--out", path("b.json"), "--pins", path("pins.txt")}, "wse2").status, 0);
+  const Answer same = run({"diff", path("a.json"), path("a.json"), "--json"});
+  EXPECT_EQ(same.status, 0) << same.out;
+  EXPECT_TRUE(same.json()["equal"].get<bool>());
+  const Answer other = run({"diff", path("a.json"), path("b.json"), "--json"});
+  EXPECT_EQ(other.status, 1) << other.out;
+  const Json json = other.json();
+  EXPECT_TRUE(json["same_model"].get<bool>());
+  EXPECT_LE(json["cycles_a"].get<double>(), json["cycles_b"].get<double>() + 0.1);
+  bool has_h = false;
+  for (const Json& value : json["values"]) has_h = has_h || value["name"] == "h";
+  EXPECT_TRUE(has_h) << other.out;
+  EXPECT_EQ(run({"diff", path("a.json"), path("b.json")}).status, 1);
+  EXPECT_EQ(run({"diff", path("a.json"), "tensor<4xf32, strided<[1]>>", "--json"}).error_code(),
+            "usage");
+  EXPECT_EQ(run({"diff", path("a.json"), path("none.json"), "--json"}).error_code(), "io");
+  EXPECT_EQ(run({"diff", path("a.json"), path("model.json"), "--json"}).error_code(), "syntax");
+}
+
 TEST_F(PlanVerb, PinsAreKept) {
   write("pins.txt", "h: pyflame.Grid(2, 2)\n");
   const Answer free = plan({}, "wse2");
@@ -112,6 +153,7 @@ TEST_F(PlanVerb, SaysWhatDoesNotFit) {
   EXPECT_EQ(made.status, 1) << made.out;
   EXPECT_EQ(made.error_code(), "does_not_fit");
   EXPECT_FALSE(made.json()["fits"].get<bool>());
+  EXPECT_EQ(made.json()["error"]["file"].get<std::string>(), path("model.json"));
 }
 
 TEST_F(PlanVerb, MistakesHaveOneCode) {

@@ -11,21 +11,10 @@
 #include "tessera/target/fit.h"
 #include "tools/json/json.h"
 #include "tools/terminal/text.h"
+#include "tools/terminal/times.h"
 
 namespace tessera::tools {
 namespace {
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  if (seconds < 1e-3) {
-    (void)std::snprintf(text, sizeof text, "%.0f us", seconds * 1e6);
-  } else if (seconds < 1) {
-    (void)std::snprintf(text, sizeof text, "%.1f ms", seconds * 1e3);
-  } else {
-    (void)std::snprintf(text, sizeof text, "%.2f s", seconds);
-  }
-  return text;
-}
 
 std::string error_text(double error) {
   if (error == 0) return "0";
@@ -42,20 +31,6 @@ std::string bytes_text(std::int64_t bytes) {
     (void)std::snprintf(text, sizeof text, "%.1f KB", static_cast<double>(bytes) / kKilo);
   } else {
     (void)std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / (kKilo * kKilo));
-  }
-  return text;
-}
-
-/// 16384 is "16.4 k".
-std::string cycles_text(const std::optional<double>& cycles) {
-  if (!cycles) return "?";
-  char text[32];
-  if (*cycles < 10'000) {
-    (void)std::snprintf(text, sizeof text, "%.0f", *cycles);
-  } else if (*cycles < 1e7) {
-    (void)std::snprintf(text, sizeof text, "%.1f k", *cycles / 1e3);
-  } else {
-    (void)std::snprintf(text, sizeof text, "%.1f M", *cycles / 1e6);
   }
   return text;
 }
@@ -196,6 +171,7 @@ std::string report_json(const RunReport& report) {
   for (const run::SpaceNeed& need : execution.spaces) {
     json["peak_bytes"][need.space] = need.peak_bytes;
   }
+  json["layouts_from"] = report.layouts_from;
   json["mesh"] = execution.mesh.extents();
   json["host_bytes"] = report.result->memory.resident_bytes;
   json["ops"] = Json::array();

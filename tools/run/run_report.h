@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/run/execute.h"
@@ -28,6 +29,7 @@ struct RunReport {
   std::vector<std::string> files;       ///< per output, with --out
   std::vector<run::StepCycles> cycles;  ///< per step, on the target
   bool is_checked = false;
+  std::string_view layouts_from;  ///< "plan_file", "layouts_file", "planned", "default"
 
   /// The largest difference of any node; 0 without steps.
   double max_error() const;

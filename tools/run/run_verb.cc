@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
@@ -33,6 +38,7 @@ namespace tessera::tools {
 namespace {
 
 constexpr std::size_t kMaxLayoutsBytes = std::size_t{16} << 20;
+constexpr int kPlanThreads = 2;
 
 Status check_out(const Request& request) {
   if (request.has("trace")) TESSERA_CHECK_OK(check_folder_of(request.text("trace")));
@@ -63,14 +69,41 @@ std::int64_t result_bytes(const graph::Graph& graph) {
   return sum.saturated();
 }
 
-/// By the plan of a file, which is of the model as it was read, without random elements.
-Result<std::optional<run::Execution>> planned_execution(const Request& request,
-                                                        const graph::Graph& graph,
-                                                        const Machine& machine) {
-  if (!request.has("plan")) return std::optional<run::Execution>();
-  TESSERA_TRY(const plan::ModelPlan plan, read_plan_file(request.text("plan"), graph, machine));
-  TESSERA_TRY(run::Execution execution, plan::execution_of(plan, graph, machine));
-  return std::optional(std::move(execution));
+/// An execution, and where its layouts come from.
+struct Chosen {
+  run::Execution execution;
+  std::string_view layouts_from;  ///< "plan_file", "layouts_file", "planned", "default"
+  std::string why_default = {};   ///< half a sentence
+};
+
+/// By the plan or the layouts of a file, else by a plan that is made now. A machine without prices
+/// for moves has no plan: then values have simple default layouts. The model must be as it was
+/// read, without random elements.
+Result<Chosen> choose_execution(const Request& request, const graph::Graph& graph,
+                                const Machine& machine, int threads) {
+  if (request.has("plan")) {
+    TESSERA_TRY(const plan::ModelPlan plan, read_plan_file(request.text("plan"), graph, machine));
+    TESSERA_TRY(run::Execution execution, plan::execution_of(plan, graph, machine));
+    return Chosen{std::move(execution), "plan_file"};
+  }
+  std::vector<std::optional<Layout>> layouts(graph.values.size());
+  if (request.has("layouts")) {
+    const std::string& file = request.text("layouts");
+    TESSERA_TRY(const std::string text, read_text_file(file, kMaxLayoutsBytes));
+    TESSERA_TRY(layouts, read_value_layouts(text, file, graph));
+    TESSERA_TRY(run::Execution execution, run::compile_with_defaults(graph, machine, layouts));
+    return Chosen{std::move(execution), "layouts_file"};
+  }
+  plan::PlanOptions options;
+  options.threads = std::min(threads, kPlanThreads);
+  const Result<plan::ModelPlan> plan = plan::plan_model(graph, machine, options);
+  if (plan) {
+    TESSERA_TRY(run::Execution execution, plan::execution_of(*plan, graph, machine));
+    return Chosen{std::move(execution), "planned"};
+  }
+  if (plan.error().code != ErrorCode::kNotSupported) return plan.error();
+  TESSERA_TRY(run::Execution execution, run::compile_with_defaults(graph, machine, layouts));
+  return Chosen{std::move(execution), "default", plan.error().message};
 }
 
 Result<Verdict> run(const Request& request, Console& console) {
@@ -85,21 +118,17 @@ Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_TRY(const int threads, thread_count(request.number("threads")));
   TESSERA_TRY(const Machine machine, read_target(request.text("target")));
   TESSERA_TRY(graph::Graph graph, read_model(request, console));
-  std::vector<std::optional<Layout>> layouts(graph.values.size());
-  if (request.has("layouts")) {
-    const std::string& file = request.text("layouts");
-    TESSERA_TRY(const std::string text, read_text_file(file, kMaxLayoutsBytes));
-    TESSERA_TRY(layouts, read_value_layouts(text, file, graph));
-  }
-  TESSERA_TRY(std::optional<run::Execution> planned, planned_execution(request, graph, machine));
+  const graph::Graph as_read = graph;
   TESSERA_TRY(const GivenTensors given, elements_of(graph, request));
-  if (!planned) {
-    TESSERA_TRY(planned, run::compile_with_defaults(graph, machine, layouts));
-  }
-  run::Execution& execution = *planned;
+  TESSERA_TRY(Chosen chosen, choose_execution(request, as_read, machine, threads));
+  run::Execution& execution = chosen.execution;
   execution.graph = graph;
   if (!console.json) {
     console.out << needs_text(execution, console.terminal);
+    if (!chosen.why_default.empty()) {
+      console.out << "  simple layouts, because there is no plan: " << printable(chosen.why_default)
+                  << "\n";
+    }
     console.out.flush();
   }
   const bool checks = request.has("check");
@@ -121,6 +150,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   report.execution = &execution;
   report.result = &*result;
   report.is_checked = checks;
+  report.layouts_from = chosen.layouts_from;
   if (request.has("out")) {
     report.files = output_files(execution.graph, request.text("out"));
     TESSERA_CHECK_OK(write_outputs(execution.graph, result->outputs, report.files));
@@ -145,10 +175,13 @@ Verb run_verb() {
       "the target's places. Every place computes its part of each op on what its own memory holds; "
       "operands are moved to where they are read, and shares of sums are combined. The memory of "
       "every place is planned before anything runs, and printed; a model that does not fit is an "
-      "error that names the tensors. Layouts come from a file with lines NAME: LAYOUT, where NAME "
-      "may contain * and LAYOUT is the layout of a tensor in any notation; values without a line "
-      "are cut into rows and columns by their size. --plan takes layouts, the division of work and "
-      "offsets from a plan instead. Elements of inputs come from --in, or are "
+      "error that names the tensors. The run is planned first, as tessera plan does it. --plan "
+      "takes "
+      "layouts, the division of work and the order from the file of a plan instead; --layouts has "
+      "lines NAME: LAYOUT, where NAME may contain * and LAYOUT is the layout of a tensor in any "
+      "notation, and values without a line are cut into rows and columns by their size, as they "
+      "all are where the target lacks the figures for a plan. Elements of inputs come from --in, "
+      "or are "
       "random with --random, which also makes the weights that the model does not have. --out "
       "writes each output to DIR/NAME.npy. With --check, the results of every op are compared with "
       "the op on whole tensors, and what a place reads must have been written there; the exit "

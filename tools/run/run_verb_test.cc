@@ -74,6 +74,27 @@ TEST_F(RunVerb, ChecksARandomRun) {
   EXPECT_GT(json["seconds"].get<double>(), 0);
 }
 
+/// Without layouts a run is planned, which takes no longer than simple layouts; without figures for
+/// moves it still runs.
+TEST_F(RunVerb, PlansByItself) {
+  write("all.txt", "h: pyflame.Grid(1, 1)\n");
+  const auto on = [&](const std::string& target, const std::vector<std::string>& more) {
+    std::vector<std::string> args = {"run", path("model.json"), "--target", target, "--random",
+                                     "3",   "--check",          "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run(args);
+  };
+  const Answer planned = on("wse2", {});
+  ASSERT_EQ(planned.status, 0) << planned.out;
+  EXPECT_EQ(planned.json()["layouts_from"].get<std::string>(), "planned");
+  const Answer simple = on("wse2", {"--layouts", path("all.txt")});
+  ASSERT_EQ(simple.status, 0) << simple.out;
+  EXPECT_EQ(simple.json()["layouts_from"].get<std::string>(), "layouts_file");
+  EXPECT_LE(planned.json()["cycles_predicted"].get<double>(),
+            simple.json()["cycles_predicted"].get<double>());
+  EXPECT_EQ(on(path("small.json"), {}).status, 0);
+}
+
 /// 6·8·4 multiply-adds over 6 places at most, one a cycle.
 TEST_F(RunVerb, PredictsCyclesAndTracesThem) {
   write("rated.json",

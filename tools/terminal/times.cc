@@ -19,4 +19,17 @@ std::string seconds_text(double seconds) {
   return cat(buffer.data(), " ", unit);
 }
 
+std::string cycles_text(const std::optional<double>& cycles) {
+  if (!cycles) return "?";
+  std::array<char, 32> buffer{};
+  if (*cycles < 10'000) {
+    (void)std::snprintf(buffer.data(), buffer.size(), "%.0f", *cycles);
+  } else if (*cycles < 1e7) {
+    (void)std::snprintf(buffer.data(), buffer.size(), "%.1f k", *cycles / 1e3);
+  } else {
+    (void)std::snprintf(buffer.data(), buffer.size(), "%.1f M", *cycles / 1e6);
+  }
+  return buffer.data();
+}
+
 }  // namespace tessera::tools

@@ -9,6 +9,7 @@
 #include "tessera/run/kernels/kernel.h"
 #include "tools/files/mapped_file.h"
 #include "tools/files/text_file.h"
+#include "tools/plan/diff_plans.h"
 #include "tools/relayout/relayout_files.h"
 #include "tools/reshard/reshard_files.h"
 #include "tools/targets/fit_target.h"
@@ -50,6 +51,10 @@ Result<relayout::Program> program_of_files(const Tensor& /*a*/, const Tensor& /*
 }
 
 Result<Verdict> move_files_of_places(const Request& /*request*/, Console& /*console*/) {
+  return not_in_a_page("files");
+}
+
+Result<Verdict> diff_plans(const Request& /*request*/, Console& /*console*/) {
   return not_in_a_page("files");
 }
 

@@ -101,7 +101,7 @@ void ask_prices(std::int64_t count) {
   options.most_layouts = 3;
   const Result<plan::ModelPlan> plan = plan::plan_model(*graph, *machine, options);
   if (!plan) std::exit(5);
-  std::string file = tools::plan_json(*plan, *graph);
+  std::string file = tools::plan_json(*plan, *graph, *machine);
   if (file.ends_with('\n')) file.pop_back();
   for (std::int64_t i = 0; i < count; ++i) {
     Dice dice(static_cast<std::uint64_t>(i) + 1);
