@@ -67,9 +67,15 @@ TEST(Models, AcceptTheNumbersThatTheyHave) {
   EXPECT_TRUE(numbers_of("resnet51").empty());
 }
 
-/// Zero is no default: a cache without tokens is none, all else is refused.
+/// Zero is no default: of the cache it means a prompt, which reads none and returns one; all else
+/// is refused.
 TEST(Models, MeanZeroWhereItIsGiven) {
-  EXPECT_EQ(*make_model("llama", {.past = 0}), *make_model("llama", {}));
+  const Graph prompt = *make_model("llama", {.past = 0});
+  EXPECT_EQ(prompt.outputs.size(), 5U);
+  EXPECT_EQ(prompt.values[prompt.outputs[0]].name, "layer0.keys");
+  EXPECT_EQ(prompt.values[prompt.outputs[0]].type.to_string(), "f32[1, 8, 128, 128]");
+  EXPECT_EQ(prompt.of_kind(Kind::kInput), make_model("llama", {})->of_kind(Kind::kInput));
+  EXPECT_EQ(make_model("llama", {})->outputs.size(), 1U);
   EXPECT_EQ(make_model("llama", {.layers = 0}).error().code, ErrorCode::kOutOfRange);
   EXPECT_EQ(make_model("bert-base", {.sequence = 513}).error().code, ErrorCode::kOutOfRange);
 }
@@ -120,6 +126,7 @@ TEST(Models, DecodeReadsTheCacheAndReturnsIt) {
   const Graph graph = *make_model("llama", options);
   EXPECT_EQ(graph.outputs.size(), 5U);  // keys and values of two layers, and the logits
   EXPECT_EQ(graph.values[graph.outputs[0]].type.to_string(), "f32[1, 8, 101, 128]");
+  EXPECT_EQ(graph.values[graph.outputs[3]].name, "layer1.values");
   EXPECT_EQ(graph.values[graph.outputs[4]].type.to_string(), "f32[1, 1, 128256]");
 }
 

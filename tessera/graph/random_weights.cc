@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,12 @@ void fill_with(std::span<std::byte> out, const Make& make) {
 
 }  // namespace
 
+std::uint64_t random_stream(std::string_view name) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return hash;
+}
+
 RandomWeights::RandomWeights(const Graph& graph, std::uint64_t seed)
     : graph_(&graph), seed_(seed), positive_(graph.values.size(), false) {
   Checked elements(0);
@@ -95,7 +102,7 @@ void RandomWeights::fill(ValueId value, std::span<std::byte> out) const {
       static_cast<double>(std::max<std::int64_t>(type.shape.elements() / largest, 1));
   const auto bound = static_cast<float>(1 / std::sqrt(terms));
   const bool positive = positive_[value];
-  Numbers numbers(seed_, value);
+  Numbers numbers(seed_, random_stream(graph_->values[value].name));
   const auto number = [&] {
     const float x = numbers.centered();
     return positive ? 1 + x / 2 : x * bound;

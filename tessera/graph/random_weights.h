@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -11,11 +12,17 @@
 
 namespace tessera::graph {
 
+/// The number of the stream of random elements of a value: the hash of its name by Fowler, Noll and
+/// Vo (FNV-1a, 64 bits).
+std::uint64_t random_stream(std::string_view name);
+
 /// Random elements for every parameter and constant of type f64, f32, f16 or bf16 that has none, so
 /// that a model can be run without trained weights. What a norm reads is in [1/2, 3/2), since a
 /// variance is positive; other elements are in ±1/√n, where n is the number of elements for each
 /// index of the largest dim, so that sums of products stay near their terms.
-/// Law: the same graph and seed give the same elements on every machine.
+/// Law: the elements of a value follow from its name, its type, whether a norm reads it and the
+/// seed. So they are the same on every machine, and in every graph of a model: in the one that
+/// reads a prompt and in the one that decodes.
 class RandomWeights {
  public:
   /// Refers to the graph.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -77,7 +78,8 @@ TEST(RandomWeights, AreThoseOfTheGenerator) {
   };
   constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15U;
   const std::uint64_t seed = 5;
-  const std::uint64_t stream = 1;  // the position of w
+  // The hash of "w": FNV-1a, the offset basis combined with one byte.
+  const std::uint64_t stream = (0xCBF29CE484222325U ^ std::uint64_t{'w'}) * 0x100000001B3U;
   const std::uint64_t state = mix(seed + kStep) ^ (stream * kStep);
   const Graph graph = *with_random_weights(small(DType::kF64), seed);
   const auto found =
@@ -86,6 +88,27 @@ TEST(RandomWeights, AreThoseOfTheGenerator) {
     const auto bits = static_cast<double>(mix(state + (i + 1) * kStep) >> 40U);
     EXPECT_EQ((*found)[i], (bits / (1 << 23) - 1) / 8) << i;
   }
+}
+
+/// The graphs of a prompt and of a step of decoding differ in their values, but not in their
+/// weights.
+TEST(RandomWeights, AreThoseOfTheName) {
+  const Graph prompt = *with_random_weights(
+      *make_model(
+          "llama",
+          {.layers = 1, .sequence = 3, .past = 0, .hidden = 32, .heads = 4, .vocabulary = 8}),
+      3);
+  const Graph step = *with_random_weights(
+      *make_model("llama", {.layers = 1, .past = 3, .hidden = 32, .heads = 4, .vocabulary = 8}), 3);
+  int compared = 0;
+  for (const Value& value : prompt.values) {
+    if (value.kind != Kind::kParameter) continue;
+    const auto same = std::ranges::find(step.values, value.name, &Value::name);
+    ASSERT_NE(same, step.values.end()) << value.name;
+    EXPECT_EQ(same->data, value.data) << value.name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 12);
 }
 
 TEST(RandomWeights, AreBoundedInMemory) {

@@ -167,7 +167,7 @@ Verb graph_verb() {
       {"batch-size", ValueKind::kNumber, "N", "with --make: the batch size"},
       {"layers", ValueKind::kNumber, "N", "with --make: blocks of bert-base, llama, mlp-mixer"},
       {"sequence", ValueKind::kNumber, "N", "with --make: tokens of bert-base and llama"},
-      {"past", ValueKind::kNumber, "N", "with --make llama: tokens in the cache, for decoding"},
+      {"past", ValueKind::kNumber, "N", "with --make llama: tokens in the cache, which is returned; 0 for the prompt"},
       {"hidden", ValueKind::kNumber, "N",
        "with --make: the width of bert-base, llama, mlp-mixer, unet-block"},
       {"heads", ValueKind::kNumber, "N", "with --make: heads of bert-base and llama"},

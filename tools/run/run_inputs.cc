@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <random>
+#include <string_view>
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/graph/random_weights.h"
 #include "tessera/relayout/plan.h"
 #include "tessera/relayout/program.h"
 #include "tessera/run/elements.h"
@@ -42,6 +45,23 @@ Result<run::HostTensor> read_array(const graph::TensorType& type, const std::str
   }
   TESSERA_CHECK_OK(array.file.check());
   return tensor;
+}
+
+/// What a * in the pattern stands for in a name that matches it; "" in the name itself.
+std::optional<std::string> starred(std::string_view name, std::string_view pattern) {
+  if (name == pattern) return std::string();
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos || name.size() + 1 < pattern.size()) return std::nullopt;
+  const std::string_view end = pattern.substr(star + 1);
+  if (!name.starts_with(pattern.substr(0, star)) || !name.ends_with(end)) return std::nullopt;
+  return std::string(name.substr(star, name.size() - star - end.size()));
+}
+
+/// The file with this text in place of its *, if it has one.
+std::string with_star(std::string file, const std::string& middle) {
+  const std::size_t star = file.find('*');
+  if (star != std::string::npos) file.replace(star, 1, middle);
+  return file;
 }
 
 /// One past the largest position that an integer input may hold: the smallest extent that it
@@ -85,21 +105,33 @@ Result<GivenTensors> read_given(const graph::Graph& graph, const std::vector<std
                    "as in --in x=x.npy"};
     }
     const std::string name = text.substr(0, equals);
-    const auto value = std::ranges::find_if(graph.values, [&](const graph::Value& each) {
-      return each.name == name && each.kind != graph::Kind::kComputed;
-    });
-    if (value == graph.values.end()) {
-      std::vector<std::string_view> names;
-      for (const graph::Value& each : graph.values) {
-        if (each.kind != graph::Kind::kComputed) names.push_back(each.name);
+    bool is_known = false;
+    for (const graph::Value& value : graph.values) {
+      if (value.kind == graph::Kind::kComputed) continue;
+      const std::optional<std::string> middle = starred(value.name, name);
+      if (!middle) continue;
+      is_known = true;
+      if (given.contains(value.name)) {
+        return Error{ErrorCode::kUsage, cat("--in names ", quote(value.name), " twice")};
       }
-      return Error{ErrorCode::kUnknownName, cat("the model has no input ", quote(name)),
-                   std::nullopt, did_you_mean(name, names, "tessera graph MODEL lists its inputs")};
+      std::string file = text.substr(equals + 1);
+      if (value.name != name) file = with_star(std::move(file), *middle);
+      Result<run::HostTensor> tensor = read_array(value.type, file);
+      if (!tensor) {
+        Error error = tensor.error();
+        error.message =
+            cat(graph::kind_name(value.kind), " ", quote(value.name), ": ", error.message);
+        return error;
+      }
+      given[value.name] = *std::move(tensor);
     }
-    if (given.contains(name)) {
-      return Error{ErrorCode::kUsage, cat("--in names ", quote(name), " twice")};
+    if (is_known) continue;
+    std::vector<std::string_view> names;
+    for (const graph::Value& each : graph.values) {
+      if (each.kind != graph::Kind::kComputed) names.push_back(each.name);
     }
-    TESSERA_TRY(given[name], read_array(value->type, text.substr(equals + 1)));
+    return Error{ErrorCode::kUnknownName, cat("the model has no input ", quote(name)), std::nullopt,
+                 did_you_mean(name, names, "tessera graph MODEL lists its inputs")};
   }
   return given;
 }
@@ -124,11 +156,30 @@ Status load_data(const graph::Graph& graph, const std::string& folder, GivenTens
   return ok_status();
 }
 
+Status check_given(const graph::Graph& graph, const GivenTensors& given) {
+  constexpr std::int64_t kMostNamed = 5;
+  std::string names;
+  std::int64_t missing = 0;
+  for (const graph::Value& value : graph.values) {
+    const bool has_data = value.data.form != graph::Data::Form::kNone;
+    if (value.kind == graph::Kind::kComputed || has_data || given.contains(value.name)) continue;
+    if (missing++ >= kMostNamed) continue;
+    names += cat(names.empty() ? "" : ", ", graph::kind_name(value.kind), " ", quote(value.name),
+                 " ", value.type.to_string());
+  }
+  if (missing == 0) return ok_status();
+  const std::string others =
+      missing > kMostNamed ? cat(" and ", missing - kMostNamed, " more") : "";
+  return Error{ErrorCode::kBadGraph,
+               cat(names, others, missing == 1 ? " has" : " have", " no elements"), std::nullopt,
+               "give them by --in NAME=FILE.npy, or all by --random SEED"};
+}
+
 Status add_random_inputs(const graph::Graph& graph, std::uint64_t seed, GivenTensors& given) {
   for (const graph::ValueId v : graph.of_kind(graph::Kind::kInput)) {
     const graph::Value& value = graph.values[v];
     if (given.contains(value.name)) continue;
-    std::mt19937_64 random(seed * 1'000'003 + v);
+    std::mt19937_64 random(seed * 1'000'003 + graph::random_stream(value.name));
     const DType dtype = value.type.dtype;
     const DType compute = run::compute_type(dtype);
     const std::int64_t count = value.type.shape.elements();

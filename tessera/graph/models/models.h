@@ -21,8 +21,10 @@ struct ModelOptions {
   Number batch = {};
   Number layers = {};    ///< blocks of a transformer or mixer
   Number sequence = {};  ///< tokens in
-  Number past = {};      ///< llama: tokens in the cache, 0 for none; with them, sequence is 1
-  Number hidden = {};    ///< the width
+  /// llama: tokens in the cache that is read; keys and values are outputs then, also with 0. The
+  /// default of sequence is 1 if there are any.
+  Number past = {};
+  Number hidden = {};  ///< the width
   Number heads = {};
   Number kv_heads = {};  ///< llama: heads of keys and values
   Number vocabulary = {};

@@ -15,11 +15,12 @@ Error bad_heads(std::int64_t hidden, std::int64_t heads, std::int64_t kv_heads) 
 }
 
 /// [batch, tokens, heads·width] to [batch, heads, tokens, width].
-ValueId split_heads(Net& net, ValueId x, std::int64_t heads) {
+ValueId split_heads(Net& net, ValueId x, std::int64_t heads, std::string name = "") {
   const std::int64_t batch = net.extent(x, 0);
   const std::int64_t tokens = net.extent(x, 1);
   const std::int64_t width = net.extent(x, 2) / heads;
-  return net.transpose(net.reshape(x, {batch, tokens, heads, width}), {0, 2, 1, 3});
+  return net.op("transpose", {net.reshape(x, {batch, tokens, heads, width})},
+                {{"perm", Net::Ints{0, 2, 1, 3}}}, std::move(name));
 }
 
 ValueId join_heads(Net& net, ValueId x) {
@@ -31,7 +32,7 @@ ValueId join_heads(Net& net, ValueId x) {
 }
 
 /// Pairs (x1, x2) of halves become (x1·cos - x2·sin, x2·cos + x1·sin).
-ValueId rotated(Net& net, ValueId x, ValueId cosines, ValueId sines) {
+ValueId rotated(Net& net, ValueId x, ValueId cosines, ValueId sines, std::string name = "") {
   const std::int64_t half = net.extent(x, 3) / 2;
   const auto part = [&](std::int64_t from) {
     return net.op(
@@ -39,7 +40,8 @@ ValueId rotated(Net& net, ValueId x, ValueId cosines, ValueId sines) {
         {{"starts", Net::Ints{from}}, {"ends", Net::Ints{from + half}}, {"axes", Net::Ints{3}}});
   };
   const ValueId turned = net.op("concat", {net.op("neg", {part(half)}), part(0)}, {{"axis", 3}});
-  return net.op("add", {net.op("mul", {x, cosines}), net.op("mul", {turned, sines})});
+  return net.op("add", {net.op("mul", {x, cosines}), net.op("mul", {turned, sines})}, {},
+                std::move(name));
 }
 
 }  // namespace
@@ -92,6 +94,7 @@ Result<Graph> make_llama(const ModelOptions& options) {
   const std::int64_t hidden = options.hidden.value_or(4096);
   const std::int64_t heads = options.heads.value_or(32);
   const std::int64_t kv_heads = options.kv_heads.value_or(heads % 4 == 0 ? heads / 4 : heads);
+  const bool returns_cache = options.past.has_value();
   const std::int64_t past = options.past.value_or(0);
   const std::int64_t tokens = options.sequence.value_or(past > 0 ? 1 : 128);
   const std::int64_t words = options.vocabulary.value_or(128256);
@@ -112,15 +115,24 @@ Result<Graph> make_llama(const ModelOptions& options) {
     const std::string name = cat("layer", layer);
     const ValueId h = norm(name + ".norm1", x);
     const std::int64_t narrow = kv_heads * width;
+    // The cache of a prompt is what it computes; later ones are joined with it.
+    const bool is_prompt = returns_cache && past == 0;
+    const std::string keys = is_prompt ? name + ".keys" : "";
+    const std::string values = is_prompt ? name + ".values" : "";
     ValueId q = split_heads(net, net.linear(name + ".query", h, hidden, hidden, false), heads);
     ValueId k = split_heads(net, net.linear(name + ".key", h, hidden, narrow, false), kv_heads);
-    ValueId v = split_heads(net, net.linear(name + ".value", h, hidden, narrow, false), kv_heads);
+    ValueId v =
+        split_heads(net, net.linear(name + ".value", h, hidden, narrow, false), kv_heads, values);
     q = rotated(net, q, cosines, sines);
-    k = rotated(net, k, cosines, sines);
+    k = rotated(net, k, cosines, sines, keys);
     if (past > 0) {
       const Net::Ints cache = {net.batch(options), kv_heads, past, width};
-      k = net.op("concat", {net.input(name + ".past_keys", cache), k}, {{"axis", 2}});
-      v = net.op("concat", {net.input(name + ".past_values", cache), v}, {{"axis", 2}});
+      k = net.op("concat", {net.input(name + ".past_keys", cache), k}, {{"axis", 2}},
+                 name + ".keys");
+      v = net.op("concat", {net.input(name + ".past_values", cache), v}, {{"axis", 2}},
+                 name + ".values");
+    }
+    if (returns_cache) {
       net.output(k);
       net.output(v);
     }
