@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/ops/propagate.h"
 #include "tessera/run/common_mesh.h"
 #include "tessera/run/compile_step.h"
 #include "tessera/run/execution.h"
+#include "tessera/run/fitting_step.h"
+#include "tessera/run/kernels/kernel.h"
 #include "tessera/run/memory_plan.h"
 
 namespace tessera::run {
@@ -21,11 +26,23 @@ Status check_layout(const graph::Value& value, const Layout& layout) {
     return Error{ErrorCode::kBadDType, cat("value '", value.name, "' is ", value.type.to_string(),
                                            ", its layout is of ", dtype_name(layout.dtype()))};
   }
-  if (layout.atom().storage != layout.dtype()) {
+  const DType storage = layout.atom().storage;
+  if (storage == layout.dtype()) return ok_status();
+  const auto is_refused = [&](std::string_view why, std::string_view fix) {
     return Error{ErrorCode::kNotSupported,
                  cat("value '", value.name, "' of ", dtype_name(layout.dtype()), " is stored as ",
-                     dtype_name(layout.atom().storage)),
-                 std::nullopt, "store it as its own type"};
+                     dtype_name(storage), ", but ", why),
+                 std::nullopt, std::string(fix)};
+  };
+  const bool are_floats =
+      compute_type(layout.dtype()) == DType::kF32 && compute_type(storage) == DType::kF32;
+  if (!are_floats) {
+    return is_refused("only floats of at most 32 bits may be stored as another type",
+                      "store it as its own type");
+  }
+  if (!ops::partial_axes(layout).empty()) {
+    return is_refused("its places hold shares of a sum",
+                      "store shares as their own type, or let the layout hold the sum");
   }
   return ok_status();
 }
@@ -114,11 +131,19 @@ Result<Execution> compile(const graph::Graph& graph, const Machine& machine,
     made.buffers.push_back({graph.values[v].name, std::move(layout),
                             named.empty() ? machine.data_space : named, 0, stays ? end : 1, 0, 0});
   }
+  TESSERA_TRY(const FittingSteps fitting,
+              FittingSteps::make(made, order, options.may_divide_otherwise));
   for (std::int64_t k = 0; k < steps; ++k) {
     const std::size_t node = order[static_cast<std::size_t>(k)];
     const bool is_given = node < options.work.size() && options.work[node].has_value();
-    StepCompiler compiler(made, node, k);
-    TESSERA_TRY(Step step, compiler.step(is_given ? &*options.work[node] : nullptr));
+    const bool is_chosen = node < options.choices.size() && options.choices[node].has_value();
+    if (is_given || is_chosen) {
+      StepCompiler compiler(made, node, k, is_chosen ? *options.choices[node] : StepChoice{});
+      TESSERA_TRY(Step step, compiler.step(is_given ? &*options.work[node] : nullptr));
+      made.steps.push_back(std::move(step));
+      continue;
+    }
+    TESSERA_TRY(Step step, fitting.step(made, static_cast<std::size_t>(k)));
     made.steps.push_back(std::move(step));
   }
   for (const graph::ValueId v : graph.outputs) made.buffers[v].to = end;

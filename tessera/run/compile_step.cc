@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/layout/placement.h"
+#include "tessera/layout/view.h"
 #include "tessera/ops/divide_like.h"
 #include "tessera/ops/layouts_for.h"
 #include "tessera/ops/propagate.h"
@@ -26,6 +28,8 @@ Result<Layout> with_type_of(const Layout& layout, DType dtype) {
   spec.padding = PaddingValue::undef();
   return Layout::make(std::move(spec));
 }
+
+bool is_stored_as_other(const Layout& layout) { return layout.atom().storage != layout.dtype(); }
 
 bool is_partial(const Layout& layout) { return !ops::partial_axes(layout).empty(); }
 
@@ -78,17 +82,98 @@ void StepCompiler::read_until(BufferNumber buffer, std::int64_t moment) {
 }
 
 Result<ops::WorkMap> StepCompiler::follow_operands(const ops::Loops& loops) const {
+  const auto is_read = [&](std::size_t i) {
+    return node().inputs[i] != graph::kAbsent && loops.inputs[i].has_value();
+  };
+  const auto elements = [&](graph::ValueId v) {
+    return made_.graph.values[v].type.shape.elements();
+  };
+  std::optional<std::size_t> largest;
+  for (std::size_t i = 0; choice_.largest_first && i < node().inputs.size(); ++i) {
+    if (!is_read(i)) continue;
+    const graph::ValueId v = node().inputs[i];
+    if (made_.buffers[v].space != made_.machine.data_space) continue;
+    if (!largest || elements(v) > elements(node().inputs[*largest])) largest = i;
+  }
   ops::Division division(loops, made_.mesh);
+  const auto follow = [&](std::size_t i) {
+    return division.follow(*loops.inputs[i], made_.buffers[node().inputs[i]].layout.form());
+  };
+  if (largest) TESSERA_CHECK_OK(follow(*largest));
   for (std::size_t o = 0; o < node().outputs.size(); ++o) {
     TESSERA_CHECK_OK(
         division.follow(loops.outputs[o], made_.buffers[node().outputs[o]].layout.form()));
   }
   for (std::size_t i = 0; i < node().inputs.size(); ++i) {
-    if (node().inputs[i] == graph::kAbsent || !loops.inputs[i]) continue;
-    TESSERA_CHECK_OK(
-        division.follow(*loops.inputs[i], made_.buffers[node().inputs[i]].layout.form()));
+    if (is_read(i) && i != largest) TESSERA_CHECK_OK(follow(i));
   }
   return std::move(division).finish();
+}
+
+/// Of the longest sum that no places divide; nothing if there is none.
+std::optional<Panels> StepCompiler::panels_of(const Step& step) const {
+  if (choice_.panels <= 1 || step.loops.outputs.size() != 1) return std::nullopt;
+  const std::vector<ops::Factor>& factors = step.loops.factors;
+  std::optional<std::size_t> longest;
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    const bool is_sum = factors[f].kind == ops::FactorKind::kReduce &&
+                        factors[f].reduction == Reduction::kSum && factors[f].extent > 1;
+    const bool is_divided = std::ranges::any_of(step.work.form().folds, [&](const Fold& fold) {
+      return std::ranges::find(fold.terms, static_cast<int>(f), &Term::dim) != fold.terms.end();
+    });
+    if (!is_sum || is_divided) continue;
+    if (!longest || factors[f].extent > factors[*longest].extent) longest = f;
+  }
+  if (!longest) return std::nullopt;
+  const std::int64_t extent = factors[*longest].extent;
+  Panels panels;
+  panels.factor = *longest;
+  panels.length = ceil_div(extent, std::min(choice_.panels, extent));
+  panels.bring.resize(static_cast<std::size_t>(ceil_div(extent, panels.length)));
+  return panels;
+}
+
+Result<bool> StepCompiler::bring_panels(std::size_t i, BufferNumber source, const Layout& whole,
+                                        Step& step) {
+  if (!step.panels) return false;
+  Panels& panels = *step.panels;
+  const ops::Access& access = *step.loops.inputs[i];
+  const ops::DimAccess along = ops::at(static_cast<int>(panels.factor));
+  const auto found = std::ranges::find(access.dims, along);
+  const std::int64_t extent = step.loops.factors[panels.factor].extent;
+  if (found == access.dims.end()) return false;
+  const auto touches = [&](const ops::DimAccess& each) {
+    return std::ranges::find(each.terms, static_cast<int>(panels.factor), &Term::dim) !=
+           each.terms.end();
+  };
+  if (std::ranges::count_if(access.dims, touches) != 1) return false;
+  const auto dim = static_cast<std::size_t>(found - access.dims.begin());
+  graph::TensorType type = made_.graph.values[node().inputs[i]].type;
+  if (type.shape[dim] != extent) return false;
+  // A panel is an operand of the same op with a shorter sum.
+  ops::Loops loops = step.loops;
+  loops.factors[panels.factor].extent = panels.length;
+  Form form = step.work.form();
+  TESSERA_TRY(form.shape, loops.iterations());
+  TESSERA_TRY(const ops::WorkMap work, ops::WorkMap::make(loops, std::move(form)));
+  std::vector<std::int64_t> extents = type.shape.extents();
+  extents[dim] = panels.length;
+  TESSERA_TRY(type.shape, Shape::make(std::move(extents)));
+  TESSERA_TRY(const Layout panel, ops::layout_for_input(loops, access, type, work));
+  const std::string name = cat(value_name(node().inputs[i]), " in panels");
+  OperandSource made{add_buffer(name, panel, 0, 2), nullptr, dim, add_buffer(name, panel, 0, 2)};
+  for (std::size_t p = 0; p < panels.bring.size(); ++p) {
+    const std::int64_t start = static_cast<std::int64_t>(p) * panels.length;
+    const std::int64_t count = std::min(panels.length, extent - start);
+    Move move{source, p % 2 == 0 ? made.buffer : made.second};
+    move.slice = Slice{dim, start, count};
+    panels.bring[p].push_back(std::move(move));
+  }
+  panels.operands.push_back({source, whole});
+  // Panels arrive while kernels run.
+  read_until(source, 1);
+  step.inputs[i] = made;
+  return true;
 }
 
 Result<ops::WorkMap> StepCompiler::on_one_place(const ops::Loops& loops) const {
@@ -157,6 +242,16 @@ Status StepCompiler::extend(std::size_t i, const Layout& operand, BufferNumber f
   return ok_status();
 }
 
+Result<BufferNumber> StepCompiler::unpacked(graph::ValueId value, Step& step) {
+  const Layout layout = made_.buffers[value].layout;
+  if (!is_stored_as_other(layout)) return value;
+  TESSERA_TRY(Layout own, with_type_of(layout, layout.dtype()));
+  const BufferNumber to = add_buffer(cat(value_name(value), " unpacked"), std::move(own), 0, 1);
+  made_.buffers[to].space = made_.buffers[value].space;
+  step.unpack.push_back({value, to});
+  return to;
+}
+
 Status StepCompiler::bring(std::size_t i, Step& step) {
   const graph::ValueId value = node().inputs[i];
   const graph::TensorType& type = made_.graph.values[value].type;
@@ -171,12 +266,14 @@ Status StepCompiler::bring(std::size_t i, Step& step) {
       read_until(value, 1);
       return ok_status();
     }
-    if (supply && supply->complete && extend(i, layout, value, *supply, step)) {
+    const bool can_extend = supply && supply->complete && !is_stored_as_other(layout);
+    if (can_extend && extend(i, layout, value, *supply, step)) {
       read_until(value, 0);
       return ok_status();
     }
   }
   read_until(value, 0);
+  TESSERA_TRY(const BufferNumber source, unpacked(value, step));
   TESSERA_TRY(Layout wanted, ops::layout_for_input(step.loops, access, type, step.work));
   const Result<ops::Supply> supply = ops::supplies(step.loops, access, wanted.form(), step.work);
   const bool is_complete = supply && supply->complete;
@@ -184,18 +281,22 @@ Status StepCompiler::bring(std::size_t i, Step& step) {
     const BufferNumber blocks = made_.buffers.size();
     const std::size_t moves = step.bring.size();
     add_buffer(cat(value_name(value), " in blocks"), wanted, 0, 1);
-    step.bring.push_back({value, blocks});
+    step.bring.push_back({source, blocks});
     if (extend(i, wanted, blocks, *supply, step)) return ok_status();
     made_.buffers.erase(made_.buffers.begin() + static_cast<std::ptrdiff_t>(blocks),
                         made_.buffers.end());
     step.bring.resize(moves);
+  }
+  if (is_complete && !supply->has_halos()) {
+    TESSERA_TRY(const bool in_panels, bring_panels(i, source, wanted, step));
+    if (in_panels) return ok_status();
   }
   if (!is_complete || supply->has_halos()) {
     TESSERA_TRY(wanted, everywhere(type, made_.mesh, reach_of(step.work)));
   }
   const BufferNumber to =
       add_buffer(cat(value_name(value), " where it is read"), std::move(wanted), 0, 2);
-  step.bring.push_back({value, to});
+  step.bring.push_back({source, to});
   step.inputs[i] = OperandSource{to};
   return ok_status();
 }
@@ -210,18 +311,25 @@ Status StepCompiler::settle(std::size_t o, Step& step) {
     made_.buffers[value].from = 4 * number_ + moment;
     read_until(value, 3);
   };
-  if (same.equal && is_near) {
+  const DType dtype = wanted.dtype();
+  const DType kept = is_partial(result) || step.panels ? share_type(dtype) : dtype;
+  const bool is_as_kept = kept == dtype && !is_stored_as_other(wanted);
+  if (same.equal && is_near && (is_as_kept || !step.panels)) {
     step.results.push_back(value);
     begins(1);
     return ok_status();
   }
-  const DType dtype = wanted.dtype();
-  const DType kept = is_partial(result) ? share_type(dtype) : dtype;
   TESSERA_TRY(Layout shares, with_type_of(result, kept));
   const BufferNumber from =
       add_buffer(cat(value_name(value), " as computed"), std::move(shares), 1, 3);
   step.results.push_back(from);
-  if (kept == dtype) {
+  if (same.equal && is_near) {
+    made_.buffers[from].to = 4 * number_ + 4;
+    step.retype.push_back({from, value});
+    begins(3);
+    return ok_status();
+  }
+  if (is_as_kept) {
     step.settle.push_back({from, value});
     begins(2);
     return ok_status();
@@ -231,7 +339,9 @@ Status StepCompiler::settle(std::size_t o, Step& step) {
       add_buffer(cat(value_name(value), " combined"), std::move(combined), 2, 4);
   step.settle.push_back({from, to});
   BufferNumber rounded = value;
-  if (!is_near) {
+  if (is_stored_as_other(wanted)) {
+    made_.buffers[to].space = made_.buffers[value].space;  // packed where it stays
+  } else if (!is_near) {
     rounded = add_buffer(cat(value_name(value), " rounded"), wanted, 3, 4);
     step.deliver.push_back({rounded, value});
   }
@@ -256,9 +366,12 @@ Result<Step> StepCompiler::begin(const ops::WorkMap* work) {
   if (!loops) return in_node(loops.error());
   Result<ops::WorkMap> anywhere = ops::WorkMap::repeated(*loops, made_.mesh);
   if (!anywhere) return in_node(anywhere.error());
-  Step step{node_, *loops, *anywhere, made_.buffers[node().outputs[0]].layout, {}, {}, {},
-            {},    {},     {}};
+  Step step{.node = node_,
+            .loops = *loops,
+            .work = *anywhere,
+            .iterations = made_.buffers[node().outputs[0]].layout};
   if (Status status = divide(outputs, work, step); !status) return in_node(status.error());
+  step.panels = panels_of(step);
   step.inputs.resize(node().inputs.size());
   return step;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,8 +27,8 @@ Result<ops::WorkMap> on_mesh(const ops::Loops& loops, const ops::WorkMap& work, 
 class StepCompiler {
  public:
   /// `number` is the position of the step, from which its moments follow.
-  StepCompiler(Execution& made, std::size_t node, std::int64_t number)
-      : made_(made), node_(node), number_(number) {}
+  StepCompiler(Execution& made, std::size_t node, std::int64_t number, StepChoice choice = {})
+      : made_(made), node_(node), number_(number), choice_(choice) {}
 
   /// Everything: begin, bring of every input, settle of every output. Errors name the node.
   Result<Step> step(const ops::WorkMap* work);
@@ -55,15 +56,22 @@ class StepCompiler {
   Result<std::vector<Layout>> layouts_of_results(const ops::Loops& loops,
                                                  const graph::Types& outputs,
                                                  const ops::WorkMap& work) const;
+  std::optional<Panels> panels_of(const Step& step) const;
+  /// Brings the input in panels; false where its elements do not follow the factor that they cut.
+  Result<bool> bring_panels(std::size_t i, BufferNumber source, const Layout& whole, Step& step);
   Status extend(std::size_t i, const Layout& operand, BufferNumber from, const ops::Supply& supply,
                 Step& step);
   BufferNumber add_buffer(std::string name, Layout layout, std::int64_t from, std::int64_t to);
+  /// The value as elements of its own type, in the memory where it is: its own buffer where it is
+  /// stored so.
+  Result<BufferNumber> unpacked(graph::ValueId value, Step& step);
   void read_until(BufferNumber buffer, std::int64_t moment);
   const std::string& value_name(graph::ValueId v) const { return made_.graph.values[v].name; }
 
   Execution& made_;
   std::size_t node_ = 0;
   std::int64_t number_ = 0;
+  StepChoice choice_;
   std::vector<Layout> made_here_;
 };
 

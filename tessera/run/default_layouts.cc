@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/sort_stably.h"
 
 namespace tessera::run {
 namespace {
@@ -21,16 +22,43 @@ struct Cuttable {
   std::int64_t most() const { return std::min(extent, places); }
 };
 
-/// The last dims, each with a mesh axis; mesh axes are counted from the end, too.
-std::vector<Cuttable> cuttable_dims(const Shape& shape, const Shape& mesh) {
+/// These dims, the last of them along the last mesh axis.
+std::vector<Cuttable> along_last_axes(const std::vector<std::size_t>& dims, const Shape& shape,
+                                      const Shape& mesh) {
   std::vector<Cuttable> list;
-  const std::size_t count = std::min({shape.rank(), mesh.rank(), std::size_t{2}});
-  for (std::size_t n = 1; n <= count; ++n) {
-    const std::size_t dim = shape.rank() - n;
+  for (std::size_t n = 1; n <= dims.size(); ++n) {
+    const std::size_t dim = dims[dims.size() - n];
     const std::size_t axis = mesh.rank() - n;
     list.push_back({dim, axis, shape[dim], mesh[axis], 1});
   }
   return list;
+}
+
+/// Elements of a block if these dims are cut as far as they can be.
+std::int64_t smallest_block(const std::vector<Cuttable>& dims, const Shape& shape) {
+  Checked block(1);
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    const auto found = std::ranges::find(dims, d, &Cuttable::dim);
+    block *= found == dims.end() ? shape[d] : ceil_div(shape[d], found->most());
+  }
+  return block.saturated();
+}
+
+/// The last dims, or the longest ones where cutting the last does not make blocks small enough. A
+/// convolution's weights are long in the first two.
+std::vector<Cuttable> cuttable_dims(const Shape& shape, const Shape& mesh, std::int64_t most) {
+  const std::size_t count = std::min({shape.rank(), mesh.rank(), std::size_t{2}});
+  std::vector<std::size_t> dims;
+  for (std::size_t d = 0; d < shape.rank(); ++d) dims.push_back(d);
+  const std::vector<std::size_t> last(dims.end() - static_cast<std::ptrdiff_t>(count), dims.end());
+  std::vector<Cuttable> list = along_last_axes(last, shape, mesh);
+  if (shape.empty() || smallest_block(list, shape) <= most) return list;
+  sort_stably(dims, [&](std::size_t a, std::size_t b) {
+    return shape[a] != shape[b] ? shape[a] > shape[b] : a > b;
+  });
+  dims.resize(count);
+  std::ranges::sort(dims);
+  return along_last_axes(dims, shape, mesh);
 }
 
 /// Halves the dim with the longest block until blocks are small enough or nothing can be cut.
@@ -63,9 +91,10 @@ Result<Layout> default_layout(const graph::Value& value, const Machine& machine,
                               std::int64_t most) {
   const Shape& shape = value.type.shape;
   const Shape mesh = machine.shape();
-  std::vector<Cuttable> dims = cuttable_dims(shape, mesh);
+  std::vector<Cuttable> dims = cuttable_dims(shape, mesh, most);
   std::int64_t others = 1;
-  for (std::size_t d = 0; d + dims.size() < shape.rank(); ++d) {
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (std::ranges::find(dims, d, &Cuttable::dim) != dims.end()) continue;
     others = (Checked(others) * std::max<std::int64_t>(shape[d], 1)).saturated();
   }
   if (!shape.empty()) cut_blocks(dims, others, most);
@@ -102,19 +131,26 @@ Result<Layout> default_layout(const graph::Value& value, const Machine& machine,
 Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
                                         const std::vector<std::optional<Layout>>& layouts) {
   TESSERA_CHECK_OK(machine.check());
-  for (std::int64_t most = 4096;; most /= 4) {
-    std::vector<Layout> all;
-    for (std::size_t v = 0; v < graph.values.size(); ++v) {
-      if (v < layouts.size() && layouts[v]) {
-        all.push_back(*layouts[v]);
-        continue;
+  CompileOptions options;
+  Error does_not_fit{ErrorCode::kDoesNotFit, ""};
+  for (const bool otherwise : {false, true}) {
+    options.may_divide_otherwise = otherwise;
+    for (std::int64_t most = 4096; most >= 1; most /= 4) {
+      std::vector<Layout> all;
+      for (std::size_t v = 0; v < graph.values.size(); ++v) {
+        if (v < layouts.size() && layouts[v]) {
+          all.push_back(*layouts[v]);
+          continue;
+        }
+        TESSERA_TRY(Layout layout, default_layout(graph.values[v], machine, most));
+        all.push_back(std::move(layout));
       }
-      TESSERA_TRY(Layout layout, default_layout(graph.values[v], machine, most));
-      all.push_back(std::move(layout));
+      Result<Execution> made = compile(graph, machine, all, options);
+      if (made || made.error().code != ErrorCode::kDoesNotFit) return made;
+      does_not_fit = made.error();
     }
-    Result<Execution> made = compile(graph, machine, all);
-    if (made || made.error().code != ErrorCode::kDoesNotFit || most == 1) return made;
   }
+  return does_not_fit;
 }
 
 }  // namespace tessera::run

@@ -12,16 +12,17 @@ namespace tessera::run {
 
 /// A layout for a tensor on a machine: its last dim is cut into blocks along the last mesh axis,
 /// the one before along the axis before, each in halves of the longer side until a block has at
-/// most `most` elements. Other dims, and all of small tensors, stay whole on the first places.
-/// Inputs, parameters and constants are in a memory of banks or in a shared one other than the
-/// host's, if the machine has such a memory.
-/// Example: f32[32, 1024] on wse2 with at most 256 elements a block: 4 rows and 32 columns of
-/// places, blocks of 8x32.
+/// most `most` elements. Where the last dims are too short for that, the longest ones are cut.
+/// Other dims, and all of small tensors, stay whole on the first places. Inputs, parameters and
+/// constants are in a memory of banks or in a shared one other than the host's, if the machine has
+/// such a memory. Example: f32[32, 1024] on wse2 with at most 256 elements a block: 4 rows and 32
+/// columns of places, blocks of 8x32.
 Result<Layout> default_layout(const graph::Value& value, const Machine& machine, std::int64_t most);
 
 /// Compiles a graph with these layouts, and default layouts for values without one: with the
-/// largest blocks (of 4096, 1024, .., 1 elements) with which the execution fits. Errors: those of
-/// compile; kDoesNotFit if it fits with none.
+/// largest blocks (of 4096, 1024, .., 1 elements) with which the execution fits. First all work is
+/// divided as outputs are; only if no blocks fit so, some as the largest operands are, or in
+/// panels. Errors: those of compile; kDoesNotFit if it fits with none.
 Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
                                         const std::vector<std::optional<Layout>>& layouts);
 

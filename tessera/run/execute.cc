@@ -7,6 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/device/mover.h"
+#include "tessera/layout/view.h"
 #include "tessera/run/elements.h"
 #include "tessera/run/local_boxes.h"
 #include "tessera/run/place_work.h"
@@ -62,6 +63,9 @@ class Runner {
     TESSERA_CHECK_OK(check_given(given));
     TESSERA_CHECK_OK(at_moment(0));
     TESSERA_CHECK_OK(write_given(given));
+    if (observer != nullptr) {
+      TESSERA_CHECK_OK(observer->begins([this](graph::ValueId v) { return value(v); }));
+    }
     RunResult result;
     for (std::size_t k = 0; k < execution_.steps.size(); ++k) {
       if (observer != nullptr && observer->stops()) {
@@ -153,12 +157,33 @@ class Runner {
     return ok_status();
   }
 
+  /// A side of a move that takes `count` elements of a dim, from `start` on. The device says how
+  /// the buffer is placed: pages may have places of their own.
+  Result<device::MoveSide> sliced(device::BufferId buffer, const Slice& slice) const {
+    const std::shared_ptr<const device::BufferFacts> facts = device_.find(buffer);
+    const Layout* const layout = facts ? facts->placement.layout() : nullptr;
+    if (layout == nullptr) {
+      return Error{ErrorCode::kBadBuffer, "a panel of a buffer that is not on the device"};
+    }
+    if (slice.start == 0 && slice.count == layout->shape()[slice.dim]) {
+      return device::MoveSide{buffer, std::nullopt};
+    }
+    TESSERA_TRY(View part,
+                View::of(*layout).slice(static_cast<int>(slice.dim), slice.start, slice.count));
+    return device::MoveSide{buffer, Placement(std::move(part))};
+  }
+
   Status run_moves(const std::vector<Move>& moves, StepReport& report) {
     for (const Move& move : moves) {
       const device::BufferId from = *live_[move.from];
       const device::BufferId to = *live_[move.to];
-      TESSERA_TRY(const device::Mover mover,
-                  device::Mover::make(device_, {from, move.from_part}, {to, move.to_part}));
+      device::MoveSide source{from, move.from_part};
+      device::MoveSide destination{to, move.to_part};
+      if (move.slice) {
+        TESSERA_TRY(source, sliced(from, *move.slice));
+        TESSERA_TRY(destination, sliced(to, {move.slice->dim, 0, move.slice->count}));
+      }
+      TESSERA_TRY(const device::Mover mover, device::Mover::make(device_, source, destination));
       TESSERA_CHECK_OK(mover.run(device_, from, to, pool_));
       report.messages += mover.totals().messages;
       report.crossing_bytes += mover.totals().crossing_bytes;
@@ -167,10 +192,16 @@ class Runner {
     return ok_status();
   }
 
-  /// Both buffers have the same slots, in the memory of kernels.
+  /// Slot by slot where both are in the memory of kernels, in elements with an address of their
+  /// own; else element by element.
   Status run_retype(const Retype& retype) {
     const Layout& from = execution_.buffers[retype.from].layout;
     const Layout& to = execution_.buffers[retype.to].layout;
+    const bool is_plain = from.atom().storage == from.dtype() && to.atom().storage == to.dtype();
+    if (!is_plain) {
+      TESSERA_TRY(const HostTensor tensor, read_tensor(device_, *live_[retype.from], from));
+      return write_tensor(device_, *live_[retype.to], to, tensor);
+    }
     TESSERA_TRY(const std::vector<std::int64_t> places, places_of(to));
     for (const std::int64_t number : places) {
       TESSERA_TRY(const std::vector<LocalBox> boxes, local_boxes(to, to.mesh().delinear(number)));
@@ -195,12 +226,24 @@ class Runner {
     report.node = step.node;
     Clock::time_point begin = Clock::now();
     TESSERA_CHECK_OK(at_moment(4 * k));
+    for (const Retype& retype : step.unpack) TESSERA_CHECK_OK(run_retype(retype));
     TESSERA_CHECK_OK(run_moves(step.bring, report));
     report.bring_seconds = seconds_since(begin);
+    const double brought = report.bring_seconds;
     begin = Clock::now();
     TESSERA_CHECK_OK(at_moment(4 * k + 1));
-    TESSERA_TRY(report.places, compute_step(execution_, step, device_, live_, pool_));
+    if (step.panels) {
+      for (std::size_t p = 0; p < step.panels->bring.size(); ++p) {
+        const Clock::time_point arriving = Clock::now();
+        TESSERA_CHECK_OK(run_moves(step.panels->bring[p], report));
+        report.bring_seconds += seconds_since(arriving);
+        TESSERA_TRY(report.places, compute_step(execution_, step, p, device_, live_, pool_));
+      }
+    } else {
+      TESSERA_TRY(report.places, compute_step(execution_, step, 0, device_, live_, pool_));
+    }
     report.compute_seconds = seconds_since(begin);
+    if (step.panels) report.compute_seconds -= report.bring_seconds - brought;
     begin = Clock::now();
     TESSERA_CHECK_OK(at_moment(4 * k + 2));
     TESSERA_CHECK_OK(run_moves(step.settle, report));

@@ -40,6 +40,10 @@ struct RunResult {
 class Observer {
  public:
   virtual ~Observer() = default;
+  /// Before the first step, when everything that is given is on the device; `value` reads it.
+  virtual Status begins(const std::function<Result<HostTensor>(graph::ValueId)>& /*value*/) {
+    return ok_status();
+  }
   /// After a step. `value` reads a value that is on the device, such as the results of the node.
   /// An error ends the run.
   virtual Status after(const StepReport& /*report*/,

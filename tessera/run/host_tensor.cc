@@ -74,7 +74,7 @@ Status write_places(device::Device& device, device::BufferId buffer, const Layou
   for (const std::int64_t number : places) {
     TESSERA_TRY(const std::vector<LocalBox> boxes,
                 local_boxes(layout, layout.mesh().delinear(number)));
-    TESSERA_CHECK_OK(store(device, buffer, number, boxes, layout.dtype(), tile));
+    TESSERA_CHECK_OK(store(device, buffer, number, boxes, layout.atom().storage, tile));
   }
   return ok_status();
 }
@@ -116,7 +116,7 @@ Result<HostTensor> read_tensor(const device::Device& device, device::BufferId bu
     TESSERA_TRY(const std::vector<std::int64_t> places, places_of(one));
     for (const std::int64_t number : places) {
       TESSERA_TRY(const std::vector<LocalBox> boxes, local_boxes(one, one.mesh().delinear(number)));
-      TESSERA_CHECK_OK(load(device, buffer, number, boxes, layout.dtype(), to));
+      TESSERA_CHECK_OK(load(device, buffer, number, boxes, layout.atom().storage, to));
     }
     if (s > 0) {
       combine_compute(sum.tile.data, share.tile.data, layout.dtype(), count, partial[0].reduction);

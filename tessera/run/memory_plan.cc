@@ -58,8 +58,11 @@ Status plan_space(Execution& execution, const target::MemorySpace& space) {
                 memory::shortfall(problem, *options.capacity,
                                   {solution.offsets.data(), solution.offsets.size()}));
     if (missing) {
-      return memory::does_not_fit(*missing, names, moment_text(execution, missing->moment),
-                                  cat("each part of ", space.name));
+      Error error = memory::does_not_fit(*missing, names, moment_text(execution, missing->moment),
+                                         cat("each part of ", space.name));
+      error.help =
+          "cut the largest of these tensors over more places, or keep it in another memory";
+      return error;
     }
   }
   for (std::size_t n = 0; n < numbers.size(); ++n) {

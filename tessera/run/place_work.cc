@@ -59,9 +59,9 @@ std::optional<Box> touched_box(const ops::Access& access, const Shape& shape,
 /// One step on one place after the other, by one thread.
 class Worker {
  public:
-  Worker(const Execution& execution, const Step& step, device::Device& device,
+  Worker(const Execution& execution, const Step& step, std::size_t panel, device::Device& device,
          const LiveBuffers& live)
-      : execution_(execution), step_(step), device_(device), live_(live) {
+      : execution_(execution), step_(step), panel_(panel), device_(device), live_(live) {
     const graph::Node& node = execution.graph.nodes[step.node];
     for (const graph::ValueId v : node.inputs) {
       types_.push_back(v == graph::kAbsent ? nullptr : &execution.graph.values[v].type);
@@ -83,6 +83,14 @@ class Worker {
     const Place place = execution_.mesh.delinear(number);
     TESSERA_TRY(const Tile work, tile_of(step_.iterations, place));
     Task task{&call, &outputs_, &step_.loops, work.boxes, {}, {}};
+    if (step_.panels) {
+      const std::size_t f = step_.panels->factor;
+      for (Box& block : task.blocks) {
+        block.from[f] = std::max(block.from[f], first_of_panel());
+        block.to[f] = std::min(block.to[f], first_of_panel() + step_.panels->length);
+        block.to[f] = std::max(block.to[f], block.from[f]);
+      }
+    }
     std::erase_if(task.blocks, [](const Box& block) { return block.elements() == 0; });
     inputs_.resize(types_.size());
     results_.resize(outputs_.size());
@@ -99,8 +107,9 @@ class Worker {
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       if (stored[o].empty()) continue;
       const Buffer& buffer = execution_.buffers[step_.results[o]];
+      if (panel_ > 0) TESSERA_CHECK_OK(add_earlier(o, number, stored[o], task.results[o]));
       TESSERA_CHECK_OK(store(device_, *live_[step_.results[o]], number, stored[o],
-                             buffer.layout.dtype(), task.results[o]));
+                             buffer.layout.atom().storage, task.results[o]));
     }
     return ok_status();
   }
@@ -127,8 +136,34 @@ class Worker {
   }
 
   Result<std::vector<LocalBox>> boxes_of(const OperandSource& source, const Place& place) const {
-    return source.extended ? local_boxes(*source.extended, place)
-                           : local_boxes(execution_.buffers[source.buffer].layout, place);
+    if (source.extended) return local_boxes(*source.extended, place);
+    TESSERA_TRY(std::vector<LocalBox> boxes,
+                local_boxes(execution_.buffers[source.buffer].layout, place));
+    for (LocalBox& box : boxes) {
+      if (!source.panel_dim) break;
+      box.box.from[*source.panel_dim] += first_of_panel();
+      box.box.to[*source.panel_dim] += first_of_panel();
+    }
+    return boxes;
+  }
+  BufferNumber buffer_of(const OperandSource& source) const {
+    return source.panel_dim && panel_ % 2 == 1 ? source.second : source.buffer;
+  }
+  std::int64_t first_of_panel() const {
+    return static_cast<std::int64_t>(panel_) * step_.panels->length;
+  }
+
+  /// Combines a result with what the panels before have left, which comes first.
+  Status add_earlier(std::size_t o, std::int64_t number, const std::vector<LocalBox>& boxes,
+                     const run::Tile& tile) {
+    const BufferNumber b = step_.results[o];
+    const DType dtype = execution_.buffers[b].layout.dtype();
+    std::vector<std::byte> memory;
+    const run::Tile earlier = dense(tile.box, memory, dtype);
+    TESSERA_CHECK_OK(load(device_, *live_[b], number, boxes, dtype, earlier));
+    combine_compute(earlier.data, tile.data, dtype, tile.box.elements(), Reduction::kSum);
+    std::ranges::copy(memory, tile.data);
+    return ok_status();
   }
 
   /// What the place reads of an input: in the device's memory where kernels can read it there, else
@@ -145,10 +180,12 @@ class Worker {
     const std::vector<LocalBox> boxes = clipped(held, *needed);
     if (boxes.empty()) return none;
     const DType dtype = types_[i]->dtype;
-    if (boxes.size() == 1 && compute_type(dtype) == dtype) {
+    const BufferNumber buffer = buffer_of(source);
+    const DType storage = execution_.buffers[buffer].layout.atom().storage;
+    if (boxes.size() == 1 && compute_type(dtype) == dtype && storage == dtype) {
       const std::vector<device::SlotLoop> loops = loops_of(boxes[0]);
       TESSERA_TRY(const std::byte* const start,
-                  device_.input(*live_[source.buffer], number, {boxes[0].first, loops}));
+                  device_.input(*live_[buffer], number, {boxes[0].first, loops}));
       if (is_aligned(start, dtype)) {
         // Kernels only read from the tiles of inputs.
         std::byte* const data =
@@ -157,7 +194,7 @@ class Worker {
       }
     }
     run::Tile tile = dense(around(boxes), inputs_[i], dtype);
-    TESSERA_CHECK_OK(load(device_, *live_[source.buffer], number, boxes, dtype, tile));
+    TESSERA_CHECK_OK(load(device_, *live_[buffer], number, boxes, storage, tile));
     return tile;
   }
 
@@ -171,8 +208,9 @@ class Worker {
     if (boxes.empty()) return run::Tile{};
     const DType dtype = layout.dtype();
     const std::vector<ops::PartialAxis> partial = ops::partial_axes(layout);
-    const bool is_all_made = !blocks.empty() && partial.empty();
-    if (boxes.size() == 1 && compute_type(dtype) == dtype && is_all_made) {
+    const bool is_all_made = !blocks.empty() && partial.empty() && !step_.panels;
+    const bool is_own = compute_type(dtype) == dtype && layout.atom().storage == dtype;
+    if (boxes.size() == 1 && is_own && is_all_made) {
       const std::vector<device::SlotLoop> loops = loops_of(boxes[0]);
       TESSERA_TRY(std::byte* const start,
                   device_.output(*live_[b], number, {boxes[0].first, loops}));
@@ -200,6 +238,7 @@ class Worker {
 
   const Execution& execution_;
   const Step& step_;
+  std::size_t panel_;
   device::Device& device_;
   const LiveBuffers& live_;
   std::vector<const graph::TensorType*> types_;
@@ -224,13 +263,13 @@ Result<std::vector<std::int64_t>> working_places(const Execution& execution, con
 
 }  // namespace
 
-Result<std::int64_t> compute_step(const Execution& execution, const Step& step,
+Result<std::int64_t> compute_step(const Execution& execution, const Step& step, std::size_t panel,
                                   device::Device& device, const LiveBuffers& live,
                                   ThreadPool& pool) {
   TESSERA_TRY(const std::vector<std::int64_t> places, working_places(execution, step));
   std::vector<std::optional<Error>> errors(static_cast<std::size_t>(pool.threads()));
   const Status ran = pool.run([&](int worker) {
-    Worker one(execution, step, device, live);
+    Worker one(execution, step, panel, device, live);
     const ThreadPool::Range range = ThreadPool::share(std::ssize(places), worker, pool.threads());
     for (std::int64_t p = range.from; p < range.to; ++p) {
       const std::int64_t number = places[static_cast<std::size_t>(p)];

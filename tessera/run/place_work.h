@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,9 +16,10 @@ namespace tessera::run {
 using LiveBuffers = std::vector<std::optional<device::BufferId>>;
 
 /// Runs the kernel of a step on every place that holds a part of its results, and returns how many
-/// there are. Places are divided over threads; what each computes does not depend on how.
-/// Errors: those of kernels, of the place with the smallest number, and those of the device.
-Result<std::int64_t> compute_step(const Execution& execution, const Step& step,
+/// there are. Of a step in panels, one panel: its sum is added to what the results have, but for
+/// the first. Places are divided over threads; what each computes does not depend on how. Errors:
+/// those of kernels, of the place with the smallest number, and those of the device.
+Result<std::int64_t> compute_step(const Execution& execution, const Step& step, std::size_t panel,
                                   device::Device& device, const LiveBuffers& live,
                                   ThreadPool& pool);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/base/sort_stably.h"
+#include "tessera/layout/view.h"
 #include "tessera/moves/price.h"
 #include "tessera/ops/shares.h"
 
@@ -26,19 +27,6 @@ std::optional<double> rate_of(const Machine& machine, std::initializer_list<std:
     if (slowest) return slowest;
   }
   return std::nullopt;
-}
-
-/// What moves between buffers take, one after the other; empty if one cannot be priced.
-std::optional<double> move_cycles(const Execution& execution, const std::vector<Move>& moves,
-                                  MovePrices& prices) {
-  double sum = 0;
-  for (const Move& move : moves) {
-    const std::optional<double> cycles = prices.cycles(
-        prices.number_of(source_of(execution, move), destination_of(execution, move)));
-    if (!cycles) return std::nullopt;
-    sum += *cycles;
-  }
-  return sum;
 }
 
 }  // namespace
@@ -85,15 +73,76 @@ void add_compute(const Execution& execution, const Step& step, StepCycles& cycle
               [](const ClassCycles& a, const ClassCycles& b) { return a.cycles > b.cycles; });
 }
 
-moves::Stored source_of(const Execution& execution, const Move& move) {
+std::optional<std::pair<moves::Stored, moves::Stored>> sides_of(const Execution& execution,
+                                                                const Move& move) {
   const Buffer& from = execution.buffers[move.from];
-  return {move.from_part.value_or(Placement(from.layout)), from.space};
+  const Buffer& to = execution.buffers[move.to];
+  Placement source = move.from_part.value_or(Placement(from.layout));
+  Placement destination = move.to_part.value_or(Placement(to.layout));
+  if (move.slice) {
+    const int dim = static_cast<int>(move.slice->dim);
+    const Result<View> a = View::of(from.layout).slice(dim, move.slice->start, move.slice->count);
+    const Result<View> b = View::of(to.layout).slice(dim, 0, move.slice->count);
+    if (!a || !b) return std::nullopt;
+    source = Placement(*a);
+    destination = Placement(*b);
+  }
+  return std::pair(moves::Stored{std::move(source), from.space},
+                   moves::Stored{std::move(destination), to.space});
 }
 
-moves::Stored destination_of(const Execution& execution, const Move& move) {
-  const Buffer& to = execution.buffers[move.to];
-  return {move.to_part.value_or(Placement(to.layout)), to.space};
+std::optional<MovePrices::Number> number_of(const Execution& execution, const Move& move,
+                                            MovePrices& prices) {
+  const auto sides = sides_of(execution, move);
+  if (!sides) return std::nullopt;
+  return prices.number_of(sides->first, sides->second);
 }
+
+std::optional<double> move_cycles(const Execution& execution, const std::vector<Move>& moves,
+                                  MovePrices& prices) {
+  double sum = 0;
+  for (const Move& move : moves) {
+    const std::optional<MovePrices::Number> number = number_of(execution, move, prices);
+    const std::optional<double> cycles = number ? prices.cycles(*number) : std::nullopt;
+    if (!cycles) return std::nullopt;
+    sum += *cycles;
+  }
+  return sum;
+}
+
+namespace {
+
+/// What a panel takes to arrive: the price of its moves or, where parts of a memory have no price,
+/// its part of the whole operands.
+std::optional<double> panel_cycles(const Execution& execution, const Panels& panels,
+                                   MovePrices& prices) {
+  if (const auto cycles = move_cycles(execution, panels.bring.front(), prices)) return cycles;
+  double sum = 0;
+  for (const Panels::Operand& operand : panels.operands) {
+    const Buffer& from = execution.buffers[operand.source];
+    const std::optional<double> cycles =
+        prices.cycles(prices.number_of({Placement(from.layout), from.space},
+                                       {Placement(operand.whole), execution.machine.data_space}));
+    if (!cycles) return std::nullopt;
+    sum += *cycles / static_cast<double>(panels.bring.size());
+  }
+  return sum;
+}
+
+/// How long kernels wait for panels: for the first, and for others as far as they arrive later than
+/// the one before is computed.
+void add_panels(const Execution& execution, const Panels& panels, MovePrices& prices,
+                StepCycles& cycles) {
+  const std::optional<double> each = panel_cycles(execution, panels, prices);
+  if (!each || !cycles.bring || !cycles.compute) {
+    cycles.bring.reset();
+    return;
+  }
+  const auto count = static_cast<double>(panels.bring.size());
+  *cycles.bring += *each + (count - 1) * std::max(0.0, *each - *cycles.compute / count);
+}
+
+}  // namespace
 
 std::optional<double> StepCycles::total() const {
   if (!bring || !compute || !settle) return std::nullopt;
@@ -106,6 +155,7 @@ std::vector<StepCycles> predict(const Execution& execution, MovePrices& prices) 
     StepCycles each;
     each.bring = move_cycles(execution, step.bring, prices);
     add_compute(execution, step, each);
+    if (step.panels) add_panels(execution, *step.panels, prices, each);
     std::vector<Move> outward = step.settle;
     outward.insert(outward.end(), step.deliver.begin(), step.deliver.end());
     each.settle = move_cycles(execution, outward, prices);

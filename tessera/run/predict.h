@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -21,6 +22,7 @@ struct ClassCycles {
 };
 
 /// What a step takes on the machine, in cycles of its clock; empty where a figure is missing.
+/// Panels arrive while kernels run: `bring` has the time that kernels wait for them.
 struct StepCycles {
   std::optional<double> bring;
   std::optional<double> compute;
@@ -43,9 +45,15 @@ std::vector<StepCycles> predict(const Execution& execution, MovePrices& prices);
 
 /// Sets what computing of a step takes, and its classes.
 void add_compute(const Execution& execution, const Step& step, StepCycles& cycles);
-/// Where the ends of a move between buffers are.
-moves::Stored source_of(const Execution& execution, const Move& move);
-moves::Stored destination_of(const Execution& execution, const Move& move);
+/// Both sides of a move as they are priced; empty for a part of a layout that no layout can say.
+std::optional<std::pair<moves::Stored, moves::Stored>> sides_of(const Execution& execution,
+                                                                const Move& move);
+/// The number of a move among prices; empty where it has no sides.
+std::optional<MovePrices::Number> number_of(const Execution& execution, const Move& move,
+                                            MovePrices& prices);
+/// What moves between buffers take, one after the other; empty if one cannot be priced.
+std::optional<double> move_cycles(const Execution& execution, const std::vector<Move>& moves,
+                                  MovePrices& prices);
 
 /// The sum over all steps; empty if one is unknown.
 std::optional<double> total_cycles(const std::vector<StepCycles>& steps);

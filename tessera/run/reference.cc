@@ -29,14 +29,20 @@ Tile whole(std::vector<std::byte>& numbers, const Shape& shape) {
   return {numbers.data(), Box::whole(shape), shape.row_major_strides()};
 }
 
+/// Relative to 1 + the number of b, or to 1 + the largest of all.
 template <typename W>
-double largest(const std::byte* a, const std::byte* b, std::int64_t count) {
+double largest(const std::byte* a, const std::byte* b, std::int64_t count, bool of_largest) {
   double most = 0;
+  double scale = 0;
+  for (std::int64_t i = 0; of_largest && i < count; ++i) {
+    const double y = std::fabs(static_cast<double>(reinterpret_cast<const W*>(b)[i]));
+    if (std::isfinite(y)) scale = std::max(scale, y);
+  }
   for (std::int64_t i = 0; i < count; ++i) {
     const auto x = static_cast<double>(reinterpret_cast<const W*>(a)[i]);
     const auto y = static_cast<double>(reinterpret_cast<const W*>(b)[i]);
     if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    const double apart = std::fabs(x - y) / (1 + std::fabs(y));
+    const double apart = std::fabs(x - y) / (1 + std::max(scale, std::fabs(y)));
     most = std::isfinite(apart) ? std::max(most, apart) : std::numeric_limits<double>::infinity();
   }
   return most;
@@ -92,9 +98,18 @@ Result<std::vector<HostTensor>> evaluate_node(const graph::Graph& graph, const g
   return results;
 }
 
-double tolerance_of(DType dtype) {
-  if (!graph::is_float(dtype)) return 0;
-  switch (dtype) {
+double tolerance_of(DType storage) {
+  if (!graph::is_float(storage)) return 0;
+  switch (storage) {
+    case DType::kBfpBf8:
+    case DType::kBfpF8:
+      return 1.0 / 64;
+    case DType::kBfpBf4:
+    case DType::kBfpF4:
+      return 1.0 / 4;
+    case DType::kBfpBf2:
+    case DType::kBfpF2:
+      return 1;
     case DType::kF64:
       return 1e-9;
     case DType::kF32:
@@ -106,19 +121,20 @@ double tolerance_of(DType dtype) {
   }
 }
 
-Result<double> largest_difference(const HostTensor& a, const HostTensor& b) {
+Result<double> largest_difference(const HostTensor& a, const HostTensor& b, DType storage) {
+  const bool of_largest = is_block_float(storage);
   const std::int64_t count = a.type.shape.elements();
   TESSERA_TRY(const std::vector<std::byte> x, numbers_of(a));
   TESSERA_TRY(const std::vector<std::byte> y, numbers_of(b));
   switch (compute_type(a.type.dtype)) {
     case DType::kF64:
-      return largest<double>(x.data(), y.data(), count);
+      return largest<double>(x.data(), y.data(), count, of_largest);
     case DType::kI64:
-      return largest<std::int64_t>(x.data(), y.data(), count);
+      return largest<std::int64_t>(x.data(), y.data(), count, of_largest);
     case DType::kU64:
-      return largest<std::uint64_t>(x.data(), y.data(), count);
+      return largest<std::uint64_t>(x.data(), y.data(), count, of_largest);
     default:
-      return largest<float>(x.data(), y.data(), count);
+      return largest<float>(x.data(), y.data(), count, of_largest);
   }
 }
 

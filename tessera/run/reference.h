@@ -16,12 +16,14 @@ namespace tessera::run {
 Result<std::vector<HostTensor>> evaluate_node(const graph::Graph& graph, const graph::Node& node,
                                               const std::vector<const HostTensor*>& inputs);
 
-/// How far results may be apart that took sums in another order, relative to 1 + |number|: f64
-/// 1e-9, f32 1e-3, f16 1e-2, bf16 and 8-bit floats 1/16; 0 for integers.
-double tolerance_of(DType dtype);
+/// How far results that are stored so may be apart that took sums in another order, relative to
+/// 1 + |number|: f64 1e-9, f32 1e-3, f16 1e-2, bf16 and 8-bit floats 1/16; 0 for integers. Of block
+/// floats, relative to 1 + the largest |number| of the tensor: 1/64 with 7 bits, 1/4 with 3, 1 with
+/// a single one.
+double tolerance_of(DType storage);
 
-/// The largest |a - b| / (1 + |b|) of two tensors of one type; infinity where only one of them is
-/// not a number, or infinite.
-Result<double> largest_difference(const HostTensor& a, const HostTensor& b);
+/// The largest |a - b| / (1 + |b|) of two tensors of one type, or / (1 + largest |b|) if they are
+/// stored as block floats; infinity where only one of them is not a number, or infinite.
+Result<double> largest_difference(const HostTensor& a, const HostTensor& b, DType storage);
 
 }  // namespace tessera::run

@@ -12,11 +12,14 @@
 namespace tessera::run {
 
 /// Copies the boxes of a place into a tile that contains them, as numbers of the compute type.
+/// `storage` is the type of the elements in the buffer. Tiles of block floats are unpacked.
 Status load(const device::Device& device, device::BufferId buffer, std::int64_t place,
-            const std::vector<LocalBox>& boxes, DType dtype, const Tile& tile);
-/// The other way round: numbers of a tile become the elements of the boxes.
+            const std::vector<LocalBox>& boxes, DType storage, const Tile& tile);
+/// The other way round: numbers of a tile become the elements of the boxes. Block floats are packed
+/// in whole tiles, in which elements that no box has become 0: the boxes are all that the place
+/// has.
 Status store(device::Device& device, device::BufferId buffer, std::int64_t place,
-             const std::vector<LocalBox>& boxes, DType dtype, const Tile& tile);
+             const std::vector<LocalBox>& boxes, DType storage, const Tile& tile);
 
 /// The boxes inside `within`.
 std::vector<LocalBox> clipped(const std::vector<LocalBox>& boxes, const Box& within);

@@ -28,22 +28,21 @@ std::vector<std::size_t> affected_ops(const plan::ModelPlan& plan, const graph::
   return affected;
 }
 
-plan::PlannedMove priced_move(const run::Execution& execution, const moves::MoveModel& model,
+plan::PlannedMove priced_move(const run::Execution& execution, run::MovePrices& prices,
                               const run::Move& move) {
   const run::Buffer& from = execution.buffers[move.from];
   const run::Buffer& to = execution.buffers[move.to];
-  plan::PlannedMove planned{from.name, to.name, "copy", run::move_cycles(execution, model, {move})};
-  const Result<moves::Move> priced =
-      model.price({move.from_part.value_or(Placement(from.layout)), from.space},
-                  {move.to_part.value_or(Placement(to.layout)), to.space});
-  if (!priced) return planned;
-  for (const moves::Step& step : priced->steps) {
+  plan::PlannedMove planned{from.name, to.name, "copy", std::nullopt};
+  const std::optional<run::MovePrices::Number> number = run::number_of(execution, move, prices);
+  if (!number) return planned;
+  planned.cycles = prices.cycles(*number);
+  for (const moves::Step& step : prices.steps(*number)) {
     if (step.kind == moves::Step::Kind::kExchange) planned.algorithm = step.algorithm;
   }
   return planned;
 }
 
-RepricedOp reprice(const run::Execution& execution, const moves::MoveModel& model,
+RepricedOp reprice(const run::Execution& execution, run::MovePrices& prices,
                    const plan::PlannedOp& planned, std::size_t k, bool is_divided_anew) {
   const run::Step& step = execution.steps[k];
   RepricedOp op;
@@ -59,7 +58,7 @@ RepricedOp reprice(const run::Execution& execution, const moves::MoveModel& mode
   const auto price = [&](const std::vector<run::Move>& moves, double sum) {
     std::optional<double> cycles = sum;
     for (const run::Move& move : moves) {
-      op.moves.push_back(priced_move(execution, model, move));
+      op.moves.push_back(priced_move(execution, prices, move));
       const std::optional<double>& one = op.moves.back().cycles;
       cycles = cycles && one ? std::optional(*cycles + *one) : std::nullopt;
     }
@@ -99,10 +98,11 @@ Result<RepricedPlan> price_plan(const plan::ModelPlan& plan, const graph::Graph&
     for (const std::size_t k : affected) options.work[plan.ops[k].node].reset();
   }
   TESSERA_TRY(const run::Execution execution, run::compile(graph, machine, layouts, options));
-  TESSERA_TRY(const moves::MoveModel model, moves::MoveModel::make(machine));
+  TESSERA_TRY(moves::MoveModel model, moves::MoveModel::make(machine));
+  run::MovePrices prices(std::move(model));
   priced.cycles = plan.cycles;
   for (const std::size_t k : affected) {
-    RepricedOp op = reprice(execution, model, plan.ops[k], k, change.divides_anew);
+    RepricedOp op = reprice(execution, prices, plan.ops[k], k, change.divides_anew);
     const std::optional<double> now = op.cycles();
     priced.cycles = priced.cycles && now
                         ? std::optional(*priced.cycles - plan.ops[k].cycles() + *now)

@@ -129,6 +129,11 @@ std::string report_text(const RunReport& report, const Terminal& terminal) {
                seconds_text(*predicted / static_cast<double>(*report.execution->machine.clock_hz)));
   }
   out += "\n";
+  if (report.simulation.cycles) {
+    out += cat("simulated: ", cycles_text(report.simulation.cycles), " cycles, with ",
+               report.simulation.simulated, " of ", count_of(report.simulation.moves, "move"),
+               " on the network\n");
+  }
   out += cat("ran in ", seconds_text(report.result->seconds), " here: ", messages, " messages, ",
              bytes_text(crossing), " between places, ",
              bytes_text(report.result->memory.resident_bytes), " of host memory\n");
@@ -151,7 +156,9 @@ std::string report_json(const RunReport& report) {
   Json json;
   json["seconds"] = report.result->seconds;
   json["cycles_predicted"] = cycles_json(run::total_cycles(report.cycles));
-  json["cycles_simulated"] = Json();
+  json["cycles_simulated"] = cycles_json(report.simulation.cycles);
+  json["moves"] = report.simulation.moves;
+  json["moves_simulated"] = report.simulation.simulated;
   json["outputs"] = Json::array();
   for (std::size_t o = 0; o < report.result->outputs.size(); ++o) {
     const graph::Value& value = execution.graph.values[execution.graph.outputs[o]];
@@ -182,6 +189,8 @@ std::string report_json(const RunReport& report) {
     each["node"] = node.name;
     each["op"] = node.op.name();
     each["places"] = step.places;
+    const std::optional<run::Panels>& panels = execution.steps[k].panels;
+    each["panels"] = panels ? std::ssize(panels->bring) : 1;
     each["seconds"] = step.bring_seconds + step.compute_seconds + step.settle_seconds;
     each["messages"] = step.messages;
     each["crossing_bytes"] = step.crossing_bytes;

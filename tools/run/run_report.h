@@ -10,6 +10,7 @@
 #include "tessera/run/execute.h"
 #include "tessera/run/execution.h"
 #include "tessera/run/predict.h"
+#include "tessera/run/simulate.h"
 #include "tools/command/command.h"
 
 namespace tessera::tools {
@@ -28,6 +29,7 @@ struct RunReport {
   std::vector<NodeError> errors;        ///< per step, with --check
   std::vector<std::string> files;       ///< per output, with --out
   std::vector<run::StepCycles> cycles;  ///< per step, on the target
+  run::RunSimulation simulation = {};
   bool is_checked = false;
   std::string_view layouts_from;  ///< "plan_file", "layouts_file", "planned", "default"
 

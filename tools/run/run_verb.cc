@@ -53,7 +53,10 @@ Status check_out(const Request& request) {
 Result<GivenTensors> elements_of(graph::Graph& graph, const Request& request) {
   TESSERA_TRY(GivenTensors given, read_given(graph, request.texts("in")));
   TESSERA_CHECK_OK(load_data(graph, folder_of(request.text("model")), given));
-  if (!request.has("random")) return given;
+  if (!request.has("random")) {
+    TESSERA_CHECK_OK(check_given(graph, given));
+    return given;
+  }
   const auto seed = static_cast<std::uint64_t>(request.number("random"));
   TESSERA_TRY(graph, graph::with_random_weights(graph, seed));
   TESSERA_CHECK_OK(add_random_inputs(graph, seed, given));
@@ -147,6 +150,7 @@ Result<Verdict> run(const Request& request, Console& console) {
   }();
   if (!result) return result.error();
   TESSERA_TRY(report.cycles, run::predict(execution));
+  TESSERA_TRY(report.simulation, run::simulate(execution, report.cycles));
   report.execution = &execution;
   report.result = &*result;
   report.is_checked = checks;
@@ -195,7 +199,8 @@ Verb run_verb() {
       {"target", ValueKind::kText, "T", "required: the machine, a name or a path"},
       {"layouts", ValueKind::kText, "FILE", "lines NAME: LAYOUT, in any notation"},
       {"plan", ValueKind::kText, "FILE", "a plan of this model and target, made by tessera plan"},
-      {"in", ValueKind::kTexts, "NAME=FILE", "elements of an input or a parameter, .npy"},
+      {"in", ValueKind::kTexts, "NAME=FILE",
+       "elements of an input or a parameter, .npy; * in both stands for the same characters"},
       {"random", ValueKind::kNumber, "SEED", "random elements for what has none"},
       {"out", ValueKind::kText, "DIR", "a folder for the outputs"},
       {"check", ValueKind::kSwitch, "", "compare every op with the op on whole tensors"},

@@ -164,6 +164,43 @@ TEST_F(RunVerb, ReadsAndWritesArrays) {
   }
 }
 
+/// The cache that one run leaves is what the next one reads.
+TEST_F(RunVerb, OutputsAreInputsOfTheNextRun) {
+  const auto make = [&](const std::string& past, const std::string& file) {
+    return run({"graph", "--make", "llama", "--layers", "2", "--hidden", "16", "--heads", "2",
+                "--vocabulary", "8", "--sequence", past == "0" ? "3" : "1", "--past", past, "--out",
+                path(file)})
+        .status;
+  };
+  ASSERT_EQ(make("0", "prompt.json"), 0);
+  ASSERT_EQ(make("3", "step.json"), 0);
+  std::vector<std::string> args = {"run", path("prompt.json"), "--target", "wormhole", "--random",
+                                   "1",   "--check",           "--out",    path("."),  "--json"};
+  const Answer prompt = run(args);
+  ASSERT_EQ(prompt.status, 0) << prompt.out;
+  EXPECT_EQ(numbers_in("layer1.keys.npy").size(), 1U * 2 * 3 * 8);
+  args[1] = path("step.json");
+  args.insert(args.end(), {"--in", "layer*.past_keys=" + path("layer*.keys.npy"), "--in",
+                           "layer*.past_values=" + path("layer*.values.npy")});
+  const auto code_with = [&](const std::string& more) {
+    std::vector<std::string> all = args;
+    all.insert(all.end(), {"--in", more});
+    return run(all).error_code();
+  };
+  EXPECT_EQ(code_with("layer0.past_keys=" + path("layer0.keys.npy")), "usage");
+  EXPECT_EQ(code_with("layer*.past=" + path("layer*.keys.npy")), "unknown_name");
+  EXPECT_EQ(code_with("layer*.norm1=" + path("layer*.none.npy")), "io");
+  const std::vector<float> before = numbers_in("layer1.keys.npy");
+  const Answer step = run(args);
+  ASSERT_EQ(step.status, 0) << step.out;
+  const std::vector<float> after = numbers_in("layer1.keys.npy");
+  ASSERT_EQ(after.size(), 1U * 2 * 4 * 8);
+  // [1, 2, 3, 8] and [1, 2, 4, 8]: the tokens before are first in each head.
+  for (std::size_t head = 0; head < 2; ++head) {
+    for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(after[head * 32 + i], before[head * 24 + i]);
+  }
+}
+
 TEST_F(RunVerb, MistakesHaveOneCode) {
   write_npy("x.npy", {'f', 4}, {6, 7}, std::vector<float>(42));
   write_npy("i.npy", {'i', 4}, {6, 8}, std::vector<float>(48));

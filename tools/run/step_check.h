@@ -27,6 +27,7 @@ class StepCheck : public run::Observer {
     if (checks) keep_given(given);
   }
 
+  Status begins(const std::function<Result<run::HostTensor>(graph::ValueId)>& value) override;
   Status after(const run::StepReport& report,
                const std::function<Result<run::HostTensor>(graph::ValueId)>& value) override;
   bool stops() override;

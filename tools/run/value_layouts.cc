@@ -45,11 +45,20 @@ Result<Layout> layout_of(const graph::Value& value, std::string_view text) {
     return error;
   }
   if (tensor->placement.layout() != nullptr) return *tensor->placement.layout();
+  const Piecewise* const pieces = tensor->placement.pieces();
+  if (pieces == nullptr) {
+    return Error{
+        ErrorCode::kNotSupported,
+        cat("value '", value.name,
+            "': elements share slots in this layout, but each needs its own to be written"),
+        std::nullopt, "use a layout without strides of 0 and overlaps"};
+  }
   return Error{ErrorCode::kNotSupported,
-               cat("value '", value.name,
-                   "': elements that share slots, or parts with rules of "
-                   "their own, cannot be run"),
-               std::nullopt, "use a layout that is one rule"};
+               cat("value '", value.name, "': this layout has ",
+                   count_of(std::ssize(pieces->pieces()), "box", "boxes"),
+                   " with rules of their own, which cannot be run"),
+               std::nullopt,
+               "use one rule for the whole tensor: blocks of one size, or blocks in turn"};
 }
 
 }  // namespace

@@ -152,8 +152,9 @@ Phase OpClass::phase_of(const std::vector<run::Move>& moves, run::MovePrices& pr
   Phase phase;
   phase.is_possible = true;
   for (const run::Move& move : moves) {
-    phase.moves.push_back(
-        prices.number_of(run::source_of(scratch_, move), run::destination_of(scratch_, move)));
+    const std::optional<run::MovePrices::Number> number = run::number_of(scratch_, move, prices);
+    if (!number) return {};
+    phase.moves.push_back(*number);
   }
   for (std::size_t b = scratch_.graph.values.size(); b < scratch_.buffers.size(); ++b) {
     const Result<std::int64_t> bytes = run::bytes_of(scratch_.buffers[b], scratch_.machine);

@@ -248,13 +248,13 @@ Status describe(Decisions& decisions, const Fitting& found, ModelPlan& plan) {
         const run::Buffer& to = execution.buffers[move.to];
         PlannedMove planned{from.name, to.name, "copy", {}};
         run::MovePrices& prices = decisions.prices();
-        const run::MovePrices::Number number =
-            prices.number_of(run::source_of(execution, move), run::destination_of(execution, move));
-        planned.cycles = prices.cycles(number);
-        for (const moves::Step& part : prices.steps(number)) {
-          if (part.kind != moves::Step::Kind::kExchange) continue;
-          planned.algorithm = part.algorithm;
-          moved += part.bytes;
+        if (const auto number = run::number_of(execution, move, prices)) {
+          planned.cycles = prices.cycles(*number);
+          for (const moves::Step& part : prices.steps(*number)) {
+            if (part.kind != moves::Step::Kind::kExchange) continue;
+            planned.algorithm = part.algorithm;
+            moved += part.bytes;
+          }
         }
         each.moves.push_back(std::move(planned));
       }

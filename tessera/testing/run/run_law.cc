@@ -141,7 +141,8 @@ std::string apart(const NaiveTensor& found, const NaiveTensor& wanted, Tolerance
 
 std::string run_law(Dice& dice, const graph::Graph& graph,
                     const std::map<std::string, NaiveTensor>& inputs,
-                    const std::vector<std::int64_t>& mesh) {
+                    const std::vector<std::int64_t>& mesh, const run::CompileOptions& options,
+                    int* cut) {
   const auto expected = naive_evaluate(graph, inputs);
   if (!expected) return "the evaluator does not know the graph";
   const Machine machine = machine_with_banks(mesh);
@@ -150,8 +151,11 @@ std::string run_law(Dice& dice, const graph::Graph& graph,
   for (std::size_t v = 0; v < layouts.size(); ++v) {
     texts += cat("\n  ", graph.values[v].name, ": ", print_native(Placement(layouts[v])));
   }
-  const Result<run::Execution> execution = run::compile(graph, machine, layouts);
+  const Result<run::Execution> execution = run::compile(graph, machine, layouts, options);
   if (!execution) return cat("compile: ", execution.error().message, texts);
+  for (const run::Step& step : execution->steps) {
+    if (cut != nullptr && step.panels) ++*cut;
+  }
   std::map<std::string, run::HostTensor> given;
   for (const auto& [name, tensor] : inputs) given[name] = host_tensor(tensor);
   std::vector<run::HostTensor> first;

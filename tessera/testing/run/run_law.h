@@ -48,9 +48,10 @@ std::string apart(const NaiveTensor& found, const NaiveTensor& wanted, Tolerance
 
 /// The law of a run: the graph with random layouts on a mesh, carried out by a checked device,
 /// gives what the naive evaluator gives; and the same bits for 1, 2 and 8 threads. Returns what is
-/// wrong, or "".
+/// wrong, or "". `cut` counts the steps that are in panels.
 std::string run_law(Dice& dice, const graph::Graph& graph,
                     const std::map<std::string, NaiveTensor>& inputs,
-                    const std::vector<std::int64_t>& mesh);
+                    const std::vector<std::int64_t>& mesh, const run::CompileOptions& options = {},
+                    int* cut = nullptr);
 
 }  // namespace tessera::test
