@@ -41,12 +41,14 @@ set(TESSERA_OPS_HEADERS
     tessera/ops/kernels.h tessera/ops/loops.h tessera/ops/machines/propagate_on.h
     tessera/ops/machines/restrictions.h tessera/ops/propagate.h tessera/ops/scratch.h
     tessera/ops/shares.h tessera/ops/supply.h tessera/ops/work_map.h)
+# Lazy tensors that run on a machine.
+set(TESSERA_FRONTEND_HEADERS tessera/frontend/eval.h tessera/frontend/tensor.h)
 # Tensors in the memories of a machine.
 set(TESSERA_DEVICE_HEADERS
     tessera/device/device.h tessera/device/mover.h tessera/device/transfer_manager.h)
 
 set_target_properties(tessera PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-foreach(set core exchange pyflame graph ops device)
+foreach(set core exchange pyflame graph ops frontend device)
   string(TOUPPER ${set} SET)
   list(TRANSFORM TESSERA_${SET}_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE headers)
   target_sources(tessera PUBLIC FILE_SET ${set} TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
@@ -56,7 +58,7 @@ target_sources(tessera PUBLIC FILE_SET generated TYPE HEADERS
   BASE_DIRS ${PROJECT_BINARY_DIR}/generated FILES ${PROJECT_BINARY_DIR}/generated/tessera/version.h)
 install(TARGETS tessera EXPORT tessera-targets
         FILE_SET core FILE_SET exchange FILE_SET pyflame FILE_SET graph FILE_SET ops
-        FILE_SET device FILE_SET generated)
+        FILE_SET frontend FILE_SET device FILE_SET generated)
 if(TARGET tessera-cli)
   install(TARGETS tessera-cli)
 endif()

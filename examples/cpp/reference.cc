@@ -10,6 +10,8 @@
 
 #include "tessera/exchange/exchange.h"
 #include "tessera/exchange/resharder.h"
+#include "tessera/frontend/eval.h"
+#include "tessera/frontend/tensor.h"
 #include "tessera/graph/builder.h"
 #include "tessera/graph/graph.h"
 #include "tessera/graph/graph_json.h"
@@ -341,6 +343,22 @@ tessera::Status ask_an_op() {
   return tessera::ok_status();
 }
 
+tessera::Status compute_with_tensors() {
+  TESSERA_TRY(const auto where, tessera::parse_tensor("tensor<64x48xf32, pyflame.Grid(4, 4)>"));
+  TESSERA_TRY(const auto x, tessera::frontend::randn({32, 64}, /*seed=*/1));
+  TESSERA_TRY(const auto w,
+              tessera::frontend::randn({64, 48}, /*seed=*/2, tessera::DType::kF32, where.layout()));
+  TESSERA_TRY(const auto b, tessera::frontend::zeros({48}));
+  TESSERA_TRY(const auto y, tessera::frontend::relu(tessera::frontend::matmul(x, w) + b));
+  TESSERA_TRY(const tessera::frontend::Evaluation done, tessera::frontend::eval({y}));
+  const std::vector<float> numbers = y.elements<float>();
+  std::cout << done.ops << " ops on " << done.machine << ": " << numbers.size() << " numbers\n";
+
+  const auto bad = tessera::frontend::matmul(x, b);  // matmul of f32[32, 64] and f32[48]: ..
+  expect(done.ops == 3 && numbers.size() == 32 * 48 && !bad);
+  return tessera::ok_status();
+}
+
 tessera::Status check_mlir() {
   const std::string mlir =
       "#l1 = #tt.memory_space<l1>\n"
@@ -406,6 +424,7 @@ int main() {
                              plan_memory,
                              describe_a_model,
                              ask_an_op,
+                             compute_with_tensors,
                              check_mlir,
                              exchange_between_threads}) {
     const tessera::Status status = snippet();
