@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Python package `tessera`: the module tessera._native on top of the library and of the parts of the
-# command (python/src/), beside the package's own files (python/tessera/), in python/ of the build tree.
-# setup.py makes a wheel of it. Nothing else needs Python.
+# command (python/src/), beside the package's own files (python/tessera/), in python/ of the build tree, and beside
+# it the package `pyflame` (python/pyflame/). setup.py makes a wheel of both. Nothing else needs Python.
 
 set(TESSERA_PYTHON OFF CACHE STRING "Build the Python package: ON, OFF, or AUTO (where pybind11 and NumPy are found)")
 set_property(CACHE TESSERA_PYTHON PROPERTY STRINGS ON OFF AUTO)
@@ -58,7 +58,8 @@ endif()
 # The files in Python are linked, so that the package in the build tree is the one that is edited.
 file(GLOB_RECURSE python_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python
      ${PROJECT_SOURCE_DIR}/python/tessera/*.py ${PROJECT_SOURCE_DIR}/python/tessera/*.pyi
-     ${PROJECT_SOURCE_DIR}/python/tessera/py.typed)
+     ${PROJECT_SOURCE_DIR}/python/tessera/py.typed
+     ${PROJECT_SOURCE_DIR}/python/pyflame/*.py ${PROJECT_SOURCE_DIR}/python/pyflame/py.typed)
 foreach(file IN LISTS python_files)
   cmake_path(GET file PARENT_PATH folder)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/${folder})

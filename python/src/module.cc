@@ -13,5 +13,7 @@ PYBIND11_MODULE(_native, module) {
   own::bind_memory(module);
   own::bind_choose(module);
   own::bind_notations(module);
+  own::bind_lazy(module);  // before layouts, which name machines
+  own::bind_mesh_layout(module);
   own::bind_command(module);
 }

@@ -89,6 +89,8 @@ void bind_reshard(py::module_& module);
 void bind_memory(py::module_& module);
 void bind_choose(py::module_& module);
 void bind_notations(py::module_& module);
+void bind_lazy(py::module_& module);
+void bind_mesh_layout(py::module_& module);
 void bind_command(py::module_& module);
 
 }  // namespace tessera::python

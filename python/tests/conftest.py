@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Doctests of the package and pages see tessera and numpy."""
+"""Doctests of the packages and pages see tessera, pyflame and numpy."""
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import pyflame
 import tessera
 
 # The same examples in every run, and no time limit on a busy machine.
@@ -16,4 +17,5 @@ settings.load_profile("tests")
 @pytest.fixture(autouse=True)
 def _names(doctest_namespace):
     doctest_namespace["tessera"] = tessera
+    doctest_namespace["pf"] = pyflame
     doctest_namespace["np"] = np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every example in docstrings, docs/python.md and docs/tutorials/ is run; every public name is explained and typed."""
+"""Every example in docstrings of both packages, docs/python.md and docs/tutorials/ is run; every public name is explained and typed."""
 
 import ast
 import doctest
@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pyflame
 import tessera
 from tessera import _native
 
@@ -27,6 +28,9 @@ def run(text, name):
     names = {"tessera": tessera, "np": np}
     if name.startswith("tessera.torch"):
         names["torch"] = importlib.import_module("torch")
+    if name.startswith("pyflame"):
+        names |= {"pf": pyflame, "Layout": pyflame.Layout, **{one: getattr(pyflame.layout, one) for one in
+                                                            pyflame.layout.__all__}}
     test = doctest.DocTestParser().get_doctest(text, names, name, name, 0)
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
     said = []
@@ -36,8 +40,9 @@ def run(text, name):
 
 
 def documented():
-    """(name, docstring) of everything in the package and in its compiled module."""
-    for info in pkgutil.walk_packages([str(PACKAGE)], "tessera."):
+    """(name, docstring) of everything in the packages and in their compiled module."""
+    for info in [*pkgutil.walk_packages([str(PACKAGE)], "tessera."),
+                 *pkgutil.walk_packages([str(Path(pyflame.__file__).parent)], "pyflame.")]:
         if info.name == "tessera.torch" and importlib.util.find_spec("torch") is None:
             continue
         module = importlib.import_module(info.name)
@@ -51,6 +56,7 @@ def documented():
                     for part, value in vars(one).items():
                         yield f"{info.name}.{name}.{part}", getattr(value, "__doc__", None)
     yield "tessera", tessera.__doc__
+    yield "pyflame", pyflame.__doc__
 
 
 DOCUMENTED = {name: text for name, text in documented() if text and ">>>" in text}
@@ -91,6 +97,10 @@ def test_public_names_are_explained():
         if callable(one) or inspect.ismodule(one):
             assert one.__doc__, name
     assert tessera.__all__ == sorted(tessera.__all__)
+    for name in pyflame.__all__:
+        one = getattr(pyflame, name)
+        assert one.__doc__ or isinstance(one, pyflame.DType), name
+    assert pyflame.__all__ == sorted(pyflame.__all__)
 
 
 def test_the_version_is_that_of_the_library():
@@ -124,9 +134,10 @@ def test_stubs_have_every_name_of_the_module():
 
 
 @pytest.mark.skipif(shutil.which("mypy") is None, reason="mypy is not installed")
-def test_types_are_consistent():
+@pytest.mark.parametrize("package", ["tessera", "pyflame"])
+def test_types_are_consistent(package):
     settings = Path(__file__).resolve().parents[1] / "pyproject.toml"
     done = subprocess.run(["mypy", "--strict", "--config-file", settings, "--python-executable", sys.executable,
-                           "--cache-dir", "/dev/null", "-p", "tessera"],
+                           "--cache-dir", "/dev/null", "-p", package],
                           cwd=PACKAGE.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

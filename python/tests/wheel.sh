@@ -20,7 +20,17 @@ assert tessera.__file__.startswith(sys.argv[1]), tessera.__file__
 values = np.arange(53 * 63, dtype=np.float32).reshape(53, 63)
 shards = tessera.relayout(values, "tensor<53x63xf32, pyflame.Grid(3, 2)>")
 assert shards[2, 1, 129] == values[40, 33]
+import pyflame as pf
+assert pf.__file__.startswith(sys.argv[1]) and pf.eval(pf.relu(pf.ones([4, 6]) @ pf.ones([6, 2]))).tolist() == [[6.0, 6.0]] * 4
 PROGRAM
+# The program of PyFlame's document, where the document is.
+document=$(grep -ls '^## 9. Example: Memory-Aware Model Design' "$project"/../../shared/seeds/*.txt | head -n 1)
+if [ -n "$document" ]; then
+  sed -n '/^## 9\. Example/,/^## 10/p' "$document" | sed -n '/^```python$/,/^```$/p' | grep -v '^```' > program.py
+  "$work/venv/bin/python" program.py | grep -qx 'Output shape: (32, 10)'
+else
+  echo "left out: the program of the PyFlame document, which is not in shared/seeds"
+fi
 # What it loads besides Python's own libraries must be in the wheel or on every system.
 needed=$(ldd "$work"/venv/lib/python3*/site-packages/tessera/_native*.so | awk '{print $1}' |
   grep -vE 'linux-vdso|ld-linux|lib(c|m|gcc_s|stdc\+\+|z|hwy|pthread|dl)\.so') && { echo "needs $needed"; exit 1; }
