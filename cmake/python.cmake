@@ -55,6 +55,15 @@ else()
             ${TESSERA_SHARED_HWY} ${python_folder})
 endif()
 
+# ONNX files are read by a module that is loaded on request (tools/files/module_file.cc).
+if(TARGET tessera_onnx_module)
+  add_dependencies(tessera_python tessera_onnx_module)
+  file(MAKE_DIRECTORY ${python_folder}/modules)
+  add_custom_command(TARGET tessera_python POST_BUILD VERBATIM
+    COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:tessera_onnx_module>
+            ${python_folder}/modules/tessera_onnx.so)
+endif()
+
 # The files in Python are linked, so that the package in the build tree is the one that is edited.
 file(GLOB_RECURSE python_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python
      ${PROJECT_SOURCE_DIR}/python/tessera/*.py ${PROJECT_SOURCE_DIR}/python/tessera/*.pyi

@@ -43,6 +43,9 @@ class CMakeBuild(build_ext):
         shutil.copy2(folder / target.name, target)
         for library in folder.glob("libhwy*"):
             shutil.copy2(library, target.parent)
+        for module in folder.glob("modules/*.so"):
+            (target.parent / "modules").mkdir(exist_ok=True)
+            shutil.copy2(module, target.parent / "modules")
 
 
 SCRATCH.mkdir(parents=True, exist_ok=True)

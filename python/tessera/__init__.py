@@ -19,15 +19,16 @@ from .choosing import FORBIDDEN, Choice, choose
 from .commands import check, fits, propagate, target, targets
 from .errors import TesseraError, TesseraIndexError, TesseraMemoryError
 from .graphs import Graph, PropagatedNode, Propagation, Run, Value
-from .moving import Reshard, plan, relayout, reshard
+from .moving import Reshard, relayout, reshard
 from .notations import (cute, dtensor, gspmd, metal, metal_today, morello, native, onednn, pyflame, spyre, strided,
                         ttnn, xla)
+from .planning import ModelPlan, PlanFinding, plan
 from .results import (Conversion, Difference, Locations, Padding, PaddingRegion, Pairs, PlaceClass, Restickify,
                       Transfer, TransferNest)
 
 __all__ = [
     "Buffer", "Choice", "Conversion", "Difference", "FORBIDDEN", "Graph", "Location", "Locations", "MemoryPlan",
-    "Padding", "PaddingRegion", "Pairs", "PlaceClass", "Plan", "Program", "PropagatedNode", "Propagation",
+    "ModelPlan", "Padding", "PaddingRegion", "Pairs", "PlaceClass", "Plan", "PlanFinding", "Program", "PropagatedNode", "Propagation",
     "Reshard", "Restickify", "Run", "Tensor", "TesseraError", "TesseraIndexError", "TesseraMemoryError", "Transfer",
     "TransferNest", "Value", "__version__", "alloc", "check", "choose", "cute", "dtensor", "dtype_bits",
     "dtype_name", "dtypes", "empty", "error_codes", "fits", "gspmd", "layout_of", "metal", "metal_today", "morello",

@@ -7,12 +7,13 @@ graphs of PyTorch's modules.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import tempfile
 from pathlib import Path
-from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from . import _native
 from .commands import _flags, _run, propagate
 from .errors import TesseraError
 from .results import Array
+
+if TYPE_CHECKING:
+    from .planning import ModelPlan
 
 __all__ = ["Graph", "PropagatedNode", "Propagation", "Run", "Value"]
 
@@ -244,7 +248,8 @@ class Graph:
         target = Path(path)
         if target.suffix.lower() == ".onnx":
             with tempfile.TemporaryDirectory() as folder:
-                model = self._write(Path(folder, "graph.json"), _DATA)
+                model = Path(folder, "graph.json")
+                model.write_text(self._text_with_data(), encoding="utf-8")
                 _run("graph", [f"--out={target}", "--", str(model)])
         else:
             self._write(target, target.stem + ".bin")
@@ -259,9 +264,9 @@ class Graph:
             _run("graph", [f"--svg={out}", "--", "-"], self._text())
             return out.read_text(encoding="utf-8")
 
-    def run(self, *inputs: Any, target: str, layouts: Optional[Mapping[str, str]] = None, check: bool = False,
-            seed: Optional[int] = None, threads: Optional[int] = None,
-            values: Optional[Mapping[str, Any]] = None) -> Run:
+    def run(self, *inputs: Any, target: Optional[str] = None, layouts: Optional[Mapping[str, str]] = None,
+            check: bool = False, seed: Optional[int] = None, threads: Optional[int] = None,
+            values: Optional[Mapping[str, Any]] = None, plan: Optional[ModelPlan] = None) -> Run:
         """Carries out the model on a device in this process that has the memories of a machine.
 
         inputs   arrays, in the order of `inputs`
@@ -270,6 +275,7 @@ class Graph:
                  Values without one are cut by their size
         check    compare every op with the same op on whole tensors
         seed     random elements for what has none
+        plan     a plan of this model by tessera.plan(), instead of a target and layouts
 
         Types that NumPy lacks are unsigned integers of the same size (bf16).
 
@@ -282,6 +288,13 @@ class Graph:
         if len(inputs) > len(names):
             raise TesseraError(f"{len(inputs)} arrays for {len(names)} inputs", code="usage",
                                help=f"inputs are {', '.join(names)}")
+        if plan is not None and layouts:
+            raise TesseraError("plan and layouts both say where values are", code="usage",
+                               help="pin layouts when planning: tessera.plan(graph, target, pins=..)")
+        if target is None and plan is not None:
+            target = plan.target
+        if target is None:
+            raise TesseraError("a run needs a machine", code="usage", help="give target= or plan=")
         given = {**dict(zip(names, inputs)), **(values or {})}
         with tempfile.TemporaryDirectory() as folder:
             flags: dict[str, Any] = {"target": target, "check": check, "random": seed, "threads": threads,
@@ -291,9 +304,11 @@ class Graph:
                 np.save(Path(folder, f"input{number}.npy"), _array_of(self.value(name), array))
                 flags["in"].append(f"{name}={folder}/input{number}.npy")
             if layouts:
-                lines = [f"{name}: {layout}\n" for name, layout in layouts.items()]
-                Path(folder, "layouts").write_text("".join(lines), encoding="utf-8")
+                Path(folder, "layouts").write_text(_layout_lines(layouts), encoding="utf-8")
                 flags["layouts"] = f"{folder}/layouts"
+            if plan is not None:
+                plan.save(Path(folder, "plan.json"))
+                flags["plan"] = f"{folder}/plan.json"
             model = self._write(Path(folder, "graph.json"), _DATA)
             figures = _run("run", [*_flags(flags), "--", str(model)])[1]
             outputs = {}
@@ -369,6 +384,22 @@ class Graph:
                 offset += array.nbytes + -array.nbytes % _ALIGNMENT
         return json.dumps(document)
 
+    def _text_with_data(self) -> str:
+        """The JSON text with all data in it, for files that have no other file beside them."""
+        document = self.document
+        for one in document["values"]:
+            array = self._data.get(one["name"])
+            data = one.get("data", {})
+            if array is not None:
+                one["data"] = {"base64": base64.b64encode(array.tobytes()).decode("ascii")}
+            elif "file" in data:
+                with open(data["file"], "rb") as file:
+                    file.seek(data.get("offset", 0))
+                    count = int(np.prod(one["shape"], dtype=np.int64))
+                    elements = file.read(_native.dtype_bytes(one["dtype"], count))
+                one["data"] = {"base64": base64.b64encode(elements).decode("ascii")}
+        return json.dumps(document)
+
     def _write(self, path: Path, data: str) -> Path:
         """Writes the graph, and a file of its data where it has any."""
         path.write_text(self._text(data), encoding="utf-8")
@@ -386,6 +417,11 @@ class Graph:
             return ", ".join(f"{one.name} {one.dtype}{list(one.shape)}" for one in values)
 
         return f"<graph of {len(self._document['nodes'])} nodes: {types(self.inputs)} -> {types(self.outputs)}>"
+
+
+def _layout_lines(layouts: Mapping[str, str]) -> str:
+    """A file of layouts, as the command reads it."""
+    return "".join(f"{name}: {layout}\n" for name, layout in layouts.items())
 
 
 def _layout_for(name: str, layouts: Mapping[str, str]) -> Optional[str]:

@@ -15,20 +15,9 @@ if TYPE_CHECKING:
 TensorOrText = Union["_native.Tensor", str]
 
 
-def plan(source: TensorOrText, destination: TensorOrText, *, padding: str = "promised",
-         rounding: str = "checked") -> Plan:
-    """A relayout made ready to run: plan(array) or plan(array, out=other), as often as needed.
-
-    padding   what the padding of the destination holds: 'promised' by its layout (else unchanged), 'zero' where
-              nothing is promised, or 'leave' it unchanged
-    rounding  numbers that the destination type cannot represent: 'checked' raises, 'round' allows fractions,
-              'saturate' clips
-
-    >>> to_tiles = tessera.plan("tensor<53x63xf32, strided<[63, 1]>>", "tensor<53x63xf32, pyflame.Grid(3, 2)>")
-    >>> shards = to_tiles(np.arange(53 * 63, dtype=np.float32).reshape(53, 63))
-    >>> shards.shape, shards[2, 1, 129]
-    ((3, 2, 576), 2553.0)
-    """
+def plan_relayout(source: TensorOrText, destination: TensorOrText, *, padding: str = "promised",
+                  rounding: str = "checked") -> Plan:
+    """What plan() makes of two tensors."""
     return _native.Program(source, destination, padding).plan(rounding)
 
 
@@ -44,7 +33,7 @@ def relayout(array: Any, to: TensorOrText, *, layout: Optional[TensorOrText] = N
     array([17., 16., 15., 14., 13., 12.], dtype=float32)
     """
     source = _native.layout_of(array) if layout is None else layout
-    return plan(source, to, padding=padding, rounding=rounding)(array, out, threads=threads)
+    return plan_relayout(source, to, padding=padding, rounding=rounding)(array, out, threads=threads)
 
 
 class Reshard:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs: made, saved, read, run and asked."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -58,13 +60,13 @@ def test_values_by_name_replace_data():
 @pytest.mark.parametrize("name", ["model.json", "model.onnx"])
 def test_files_keep_the_data(tmp_path, name):
     graph, data = two_layers()
-    try:
-        graph.save(tmp_path / name)
-    except tessera.TesseraError as error:
-        if name.endswith(".onnx") and "tessera_onnx" in error.message:
-            pytest.skip("the module for ONNX is looked for beside the running program, which is Python's here")
-        raise
+    if name.endswith(".onnx") and not (Path(tessera.__file__).parent / "modules" / "tessera_onnx.so").exists():
+        pytest.skip("this build has no module for ONNX: libonnx was not found")
+    graph.save(tmp_path / name)
     again = tessera.Graph.read(tmp_path / name)
+    if name == "model.json":  # whose data are in a file
+        again.save(tmp_path / "again.json")
+        assert tessera.Graph.read(tmp_path / "again.json").run(X, target="wse2")["y"].shape == (4, 8)
     assert [node["op"] for node in again.nodes] == ["matmul", "add", "relu"]
     for found, wanted in zip(again.run(X, target="wse2"), expected(data)):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)

@@ -32,21 +32,49 @@ std::vector<fs::path> folders_in(const fs::path& folder, const Wanted& wanted) {
   return found;
 }
 
-/// Where the module may be: next to the command, and in tessera/ of lib, lib64, .. next to its
-/// folder, also below the name of an architecture as on Debian (lib/x86_64-linux-gnu).
+bool is_library_name(const std::string& name) { return name.starts_with("lib"); }
+
+/// In tessera/ of a library folder, also below the name of an architecture as on Debian
+/// (lib/x86_64-linux-gnu).
+void add_library_folder(const fs::path& library, std::string_view file,
+                        std::vector<fs::path>& paths) {
+  const auto is_machine = [](const std::string& name) {
+    return name.find("-linux-") != std::string::npos;
+  };
+  paths.push_back(library / "tessera" / file);
+  for (const fs::path& machine : folders_in(library, is_machine)) {
+    paths.push_back(machine / "tessera" / file);
+  }
+}
+
+/// The folder of the library that has this code, such as the module of the Python package; empty
+/// in the command itself.
+fs::path own_folder() {
+  static const char kHere = 0;
+  Dl_info found = {};
+  if (dladdr(&kHere, &found) == 0 || found.dli_fname == nullptr) return {};
+  const fs::path own = found.dli_fname;
+  std::error_code error;
+  if (!own.is_absolute() || fs::equivalent(own, "/proc/self/exe", error)) return {};
+  return own.parent_path();
+}
+
+/// Where the module may be: next to the command, and in lib, lib64, .. next to its folder. For a
+/// library with this code: in modules/ next to it, where Python does not look for modules of its
+/// own, and in the library folders that contain it (lib/python3.11/site-packages/tessera is in
+/// lib).
 std::vector<fs::path> candidates(std::string_view file) {
   std::error_code error;
   const fs::path command = fs::read_symlink("/proc/self/exe", error).parent_path();
   std::vector<fs::path> paths = {command / file};
-  const auto is_library = [](const std::string& name) { return name.starts_with("lib"); };
-  const auto is_machine = [](const std::string& name) {
-    return name.find("-linux-") != std::string::npos;
-  };
-  for (const fs::path& library : folders_in(command.parent_path(), is_library)) {
-    paths.push_back(library / "tessera" / file);
-    for (const fs::path& machine : folders_in(library, is_machine)) {
-      paths.push_back(machine / "tessera" / file);
-    }
+  for (const fs::path& library : folders_in(command.parent_path(), is_library_name)) {
+    add_library_folder(library, file, paths);
+  }
+  const fs::path own = own_folder();
+  if (own.empty()) return paths;
+  paths.push_back(own / "modules" / file);
+  for (fs::path folder = own; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (is_library_name(folder.filename().string())) add_library_folder(folder, file, paths);
   }
   return paths;
 }

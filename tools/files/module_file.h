@@ -18,9 +18,10 @@ struct ModuleFile {
   std::string_view libraries;  ///< what it needs when it is loaded
 };
 
-/// Loads the module from the folder of the command, or from tessera/ in a library folder next to
-/// it, and finds its entry point. It is never unloaded. Errors: kNotSupported without a module, kIo
-/// for one that cannot be loaded, kContradiction for a file without the symbol.
+/// Loads the module from the folder of the command, from tessera/ in a library folder next to it,
+/// or from the same places around the Python package, and finds its entry point. It is never
+/// unloaded. Errors: kNotSupported without a module, kIo for one that cannot be loaded,
+/// kContradiction for a file without the symbol.
 struct LoadedModule {
   void* entry = nullptr;
   std::string path;

@@ -10,7 +10,7 @@ import torch
 
 from .. import _native
 from ..errors import TesseraError
-from ..moving import plan
+from ..moving import plan_relayout
 from ..notations import dtensor, strided
 from .types import TORCH_DTYPES, dtype_of, torch_dtype
 
@@ -60,7 +60,7 @@ def relayout(tensor: torch.Tensor, to: TensorOrText, *, layout: Optional[TensorO
             [2., 5.]], dtype=torch.float16)
     """
     source = tensor.detach()
-    made = plan(_native.layout_of(source) if layout is None else layout, to, padding=padding, rounding=rounding)
+    made = plan_relayout(_native.layout_of(source) if layout is None else layout, to, padding=padding, rounding=rounding)
     array: Any = made(source, threads=threads)
     storage = made.destination.storage
     wanted = TORCH_DTYPES.get(storage, torch.uint8)
