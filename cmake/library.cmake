@@ -36,7 +36,7 @@ target_include_directories(tessera PUBLIC
 target_link_libraries(tessera PUBLIC Threads::Threads)
 tessera_precompile(tessera ${PROJECT_SOURCE_DIR}/tessera/layout/placement.h)
 set(measured_sources ${compiled_sources})
-list(FILTER measured_sources INCLUDE REGEX "(^|/joined/)tessera/(layout|relayout|fabric|reshard|memory|plan)/")
+list(FILTER measured_sources INCLUDE REGEX "(^|/joined/)tessera/(layout|relayout|fabric|reshard|memory|plan|run/kernels)/")
 set_property(SOURCE ${measured_sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 if(library_sources MATCHES "tessera/target/")
   find_package(nlohmann_json 3 REQUIRED)  # reads machine descriptions; not used in headers

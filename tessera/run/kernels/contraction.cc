@@ -110,22 +110,6 @@ void add_products(const Task& task, const Box& block,
   });
 }
 
-/// Adds input i, which is read once, to the shares that read it.
-template <typename W>
-void add_once(const Task& task, std::size_t i, const Elements<W>& to, W beta) {
-  const Elements<const W> from = input_of<W>(task, i);
-  if (from.data == nullptr) return;
-  const Factors passes = factors_of(*task.loops, FactorKind::kPass);
-  const Factors sums = factors_of(*task.loops, FactorKind::kReduce);
-  for (const Box& block : task.blocks) {
-    const bool is_first =
-        std::ranges::all_of(sums, [&](std::size_t k) { return block.from[k] == 0; });
-    if (!is_first) continue;
-    Index f = first_of(block);
-    each_setting(block, passes, f, [&] { to(f) = plus(to(f), times(beta, from(f))); });
-  }
-}
-
 template <typename W>
 Status contract(const Task& task, W alpha, W beta) {
   const Elements<W> to = output_of<W>(task, 0);

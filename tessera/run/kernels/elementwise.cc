@@ -56,27 +56,6 @@ void map_elements(const Task& task, Function function) {
   }
 }
 
-Numbers numbers_of(const graph::Call& call) {
-  const graph::Op op = call.op();
-  Numbers numbers;
-  numbers.alpha = call.real("alpha");
-  if (op.is("hard_sigmoid")) numbers.beta = call.real("beta");
-  if (op.is("selu")) numbers.beta = call.real("gamma");
-  if (op.is("shrink")) {
-    numbers.alpha = call.real("lambd");
-    numbers.beta = call.real("bias");
-  }
-  if (op.is("batch_norm")) numbers.alpha = call.real("epsilon");
-  if (op.is("mod")) numbers.first = call.integer("fmod");
-  if (op.is("bit_shift")) numbers.first = call.text("direction") == "left" ? 1 : 0;
-  if (op.is("gelu")) numbers.first = call.text("approximate") == "tanh" ? 1 : 0;
-  if (op.is("is_inf")) {
-    numbers.first = call.integer("detect_negative");
-    numbers.second = call.integer("detect_positive");
-  }
-  return numbers;
-}
-
 Error not_for(const Task& task) {
   return {ErrorCode::kNotSupported, std::string(task.call->op().name()) + " of " +
                                         task.call->type(0).to_string() + " has no kernel"};
@@ -208,6 +187,27 @@ Status clip(const Task& task) {
 }
 
 }  // namespace
+
+Numbers numbers_of(const graph::Call& call) {
+  const graph::Op op = call.op();
+  Numbers numbers;
+  numbers.alpha = call.real("alpha");
+  if (op.is("hard_sigmoid")) numbers.beta = call.real("beta");
+  if (op.is("selu")) numbers.beta = call.real("gamma");
+  if (op.is("shrink")) {
+    numbers.alpha = call.real("lambd");
+    numbers.beta = call.real("bias");
+  }
+  if (op.is("batch_norm")) numbers.alpha = call.real("epsilon");
+  if (op.is("mod")) numbers.first = call.integer("fmod");
+  if (op.is("bit_shift")) numbers.first = call.text("direction") == "left" ? 1 : 0;
+  if (op.is("gelu")) numbers.first = call.text("approximate") == "tanh" ? 1 : 0;
+  if (op.is("is_inf")) {
+    numbers.first = call.integer("detect_negative");
+    numbers.second = call.integer("detect_positive");
+  }
+  return numbers;
+}
 
 std::vector<Entry> elementwise_kernels() {
   std::vector<Entry> list = {

@@ -33,11 +33,30 @@ const std::map<std::string_view, kernels::Kernel>& all_kernels() {
   return table;
 }
 
+const std::map<std::string_view, kernels::FastEntry>& fast_kernels() {
+  static const std::map<std::string_view, kernels::FastEntry> table = [] {
+    std::map<std::string_view, kernels::FastEntry> made;
+    for (const auto& family : {kernels::vector_map_kernels(), kernels::vector_line_kernels(),
+                               kernels::panel_product_kernels(), kernels::attention_kernels()}) {
+      for (const kernels::FastEntry& entry : family) made.emplace(entry.op, entry);
+    }
+    return made;
+  }();
+  return table;
+}
+
 }  // namespace
 
 bool has_kernel(std::string_view op) { return all_kernels().contains(op); }
 
-Status perform(const Task& task) {
+Status perform(const Task& task, std::string_view* used) {
+  const auto fast = fast_kernels().find(task.call->op().name());
+  const bool is_fast = fast != fast_kernels().end() && fast->second.kernel(task);
+  if (used != nullptr) *used = is_fast ? fast->second.name : "plain";
+  return is_fast ? ok_status() : perform_plainly(task);
+}
+
+Status perform_plainly(const Task& task) {
   const std::string_view op = task.call->op().name();
   const auto found = all_kernels().find(op);
   if (found == all_kernels().end()) {

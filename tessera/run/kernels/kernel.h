@@ -55,7 +55,16 @@ struct Task {
 ///
 /// Example: matmul of [2, 4] and [4, 3] has factors i, j and k. The block [0, 1) [0, 3) [2, 4) adds
 /// A[0, 2]·B[2, j] + A[0, 3]·B[3, j] up to three elements: a share of row 0.
-Status perform(const Task& task);
+///
+/// Where the elements lie one after the other, floats have faster kernels: rows of vectors for
+/// elementwise ops, reductions, softmax and norms, and products in panels for matmul, gemm, einsum
+/// and conv. `used` becomes the name of the kernel: "plain", "vectors" or "panels". Which one it is
+/// depends on the task alone.
+Status perform(const Task& task, std::string_view* used = nullptr);
+
+/// The same by the plain kernel, which takes every task; the reference of the faster ones, which
+/// agree with it up to 2e-5, relative to 1 + the number and to the sum of sizes in sums.
+Status perform_plainly(const Task& task);
 
 /// Whether `perform` has a kernel for the op.
 bool has_kernel(std::string_view op);

@@ -64,13 +64,15 @@ class Operand {
   bool inside(const Index& f) const;
   /// Those values of one factor, of a range, for which the iteration is inside.
   ops::Range inside(const Index& f, std::size_t factor, ops::Range range) const;
-
- private:
+  /// An iteration is inside if 0 <= start + Σ terms < extent for each of these.
   struct Bound {
     std::int64_t start = 0;
     std::vector<Term> terms;
     std::int64_t extent = 0;
   };
+  const std::vector<Bound>& bounds() const { return bounds_; }
+
+ private:
   bool touched_ = false;
   std::int64_t base_ = 0;
   std::vector<std::int64_t> slopes_;  ///< per factor
@@ -107,6 +109,27 @@ inline Index first_of(const Box& block) { return block.from; }
 /// in the block. There is at least one.
 std::size_t fastest(const Factors& factors, const Operand& operand, const Box& block);
 
+/// Calls visit(range, inner, step) for rows of settings of these factors: the factor `inner` runs
+/// over `range`, for which `to` has elements, `step` apart; f is at the first of them.
+template <typename W, typename Visit>
+void each_row(const Box& block, const Factors& factors, const Elements<W>& to, Index& f,
+              const Visit& visit) {
+  if (factors.empty()) {
+    if (to.at.inside(f)) visit(ops::Range{0, 1}, std::size_t{0}, std::int64_t{0});
+    return;
+  }
+  const std::size_t inner = fastest(factors, to.at, block);
+  const ops::Range all{block.from[inner], block.to[inner]};
+  if (all.empty()) return;
+  each_setting(block, without(factors, inner), f, [&] {
+    const ops::Range range = to.at.inside(f, inner, all);
+    if (range.empty()) return;
+    f[inner] = range.from;
+    visit(range, inner, to.at.slope(inner));
+    f[inner] = all.from;
+  });
+}
+
 /// Sets what the blocks contribute to.
 template <typename W>
 void set_all(const Task& task, std::size_t output, W value) {
@@ -118,8 +141,14 @@ void set_all(const Task& task, std::size_t output, W value) {
   }
   for (const Box& block : task.blocks) {
     Index f = first_of(block);
-    each_setting(block, factors, f, [&] {
-      if (to.at.inside(f)) to(f) = value;
+    each_row(block, factors, to, f, [&](ops::Range range, std::size_t, std::int64_t step) {
+      W* const row = &to(f);
+      const std::int64_t count = range.to - range.from;
+      if (step == 1) {
+        std::fill_n(row, count, value);
+      } else {
+        for (std::int64_t n = 0; n < count; ++n) row[n * step] = value;
+      }
     });
   }
 }
@@ -171,6 +200,29 @@ W times(W a, W b) {
   }
 }
 
+/// Adds beta times input i, which is read once, to the shares that read it.
+template <typename W>
+void add_once(const Task& task, std::size_t i, const Elements<W>& to, W beta) {
+  const Elements<const W> from = input_of<W>(task, i);
+  if (from.data == nullptr) return;
+  const Factors passes = factors_of(*task.loops, ops::FactorKind::kPass);
+  const Factors sums = factors_of(*task.loops, ops::FactorKind::kReduce);
+  for (const Box& block : task.blocks) {
+    const bool is_first =
+        std::ranges::all_of(sums, [&](std::size_t k) { return block.from[k] == 0; });
+    if (!is_first) continue;
+    Index f = first_of(block);
+    each_row(block, passes, to, f, [&](ops::Range range, std::size_t inner, std::int64_t step) {
+      W* const row = &to(f);
+      const W* const x = &from(f);
+      const std::int64_t x_step = passes.empty() ? 0 : from.at.slope(inner);
+      for (std::int64_t n = 0; n < range.to - range.from; ++n) {
+        row[n * step] = plus(row[n * step], times(beta, x[n * x_step]));
+      }
+    });
+  }
+}
+
 /// The kernels, by family. Each performs a task of an op that its list names.
 using Kernel = Status (*)(const Task& task);
 struct Entry {
@@ -186,5 +238,18 @@ std::vector<Entry> move_kernels();
 std::vector<Entry> gather_kernels();  ///< and scatter, one_hot
 std::vector<Entry> window_kernels();
 std::vector<Entry> creation_kernels();
+
+/// Faster kernels, which are tried first. One that does not take a task returns false, and has
+/// written nothing then.
+using FastKernel = bool (*)(const Task& task);
+struct FastEntry {
+  std::string_view op;
+  std::string_view name;
+  FastKernel kernel;
+};
+std::vector<FastEntry> vector_map_kernels();
+std::vector<FastEntry> vector_line_kernels();
+std::vector<FastEntry> panel_product_kernels();
+std::vector<FastEntry> attention_kernels();
 
 }  // namespace tessera::run::kernels

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tessera/graph/op.h"
+
 namespace tessera::run::kernels {
 
 /// Numbers that the attributes of an elementwise op give.
@@ -13,6 +15,7 @@ struct Numbers {
   std::int64_t first = 0;
   std::int64_t second = 0;
 };
+Numbers numbers_of(const graph::Call& call);
 
 /// An elementwise op on numbers of type W: `x` are its inputs.
 template <typename W>
