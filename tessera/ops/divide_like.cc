@@ -240,6 +240,19 @@ void Division::reduce_over(const Fill& shares) {
 
 /// The coordinates that are in both; empty if there are none.
 std::optional<Division::Home> Division::common(const Home& a, const Home& b) {
+  if (a.stride == 1 || b.stride == 1) {  // a range cuts the other off
+    const Home& range = a.stride == 1 ? a : b;
+    Home both = a.stride == 1 ? b : a;
+    const std::int64_t from =
+        std::max<std::int64_t>(-floor_div(both.first - range.first, both.stride), 0);
+    const std::int64_t to = std::min(
+        both.count, floor_div(range.first + range.count - 1 - both.first, both.stride) + 1);
+    if (from >= to) return std::nullopt;
+    both.first += from * both.stride;
+    both.count = to - from;
+    if (both.count == 1) both.stride = 1;
+    return both;
+  }
   const bool a_is_fewer = a.count < b.count;
   const Home& fewer = a_is_fewer ? a : b;
   const Home& other = a_is_fewer ? b : a;
