@@ -323,6 +323,7 @@ std::int64_t Decisions::units(double cycles) const {
 
 /// The costs of all nodes and edges, as far as they are known.
 Status Decisions::fill_costs() {
+  priced_in_costs_ = prices_.priced();
   std::vector<std::vector<double>> cycles;
   double most = 0;
   for (const Operand& operand : operands_) {
@@ -378,10 +379,22 @@ Result<bool> Decisions::price(const Choice& choice, bool is_wide) {
       unknown.insert(unknown.end(), beside.moves.begin(), beside.moves.end());
     }
   }
-  if (unknown.empty()) return false;
+  if (unknown.empty() && prices_.priced() == priced_in_costs_) return false;
   TESSERA_CHECK_OK(prices_.price(unknown, *pool_));
   TESSERA_CHECK_OK(fill_costs());
   return true;
+}
+
+Status Decisions::price_all() {
+  std::vector<run::MovePrices::Number> all;
+  for (const Operand& operand : operands_) {
+    for (const Phase* const phase : operand.phases) {
+      if (phase->is_priced(prices_)) continue;
+      all.insert(all.end(), phase->moves.begin(), phase->moves.end());
+    }
+  }
+  TESSERA_CHECK_OK(prices_.price(all, *pool_));
+  return fill_costs();
 }
 
 bool Decisions::price_pair(std::size_t edge, std::int64_t work, std::int64_t layout) {

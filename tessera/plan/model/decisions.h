@@ -58,10 +58,13 @@ class Decisions {
 
   double compute(std::size_t node, std::int64_t work) const;
 
-  /// Prices the pairs of a choice that have no price yet; false if all have one. If it is wide,
+  /// Prices the pairs of a choice that have no price yet, and writes all costs that are known;
+  /// false if no cost is new. If it is wide,
   /// also the other pairs with the work, or with the layout, of such a pair. Errors: those of
   /// ThreadPool::run, and kNotSupported if an edge has no pair with a price.
   Result<bool> price(const Choice& choice, bool is_wide = false);
+  /// Prices all pairs.
+  Status price_all();
   /// The same for one pair of an edge of the problem. True if that changed its cost.
   bool price_pair(std::size_t edge, std::int64_t work, std::int64_t layout);
 
@@ -120,6 +123,9 @@ class Decisions {
   std::vector<Operand> operands_;
   choose::Problem problem_;
   double units_per_cycle_ = 1024;
+  /// How many moves were priced when all costs were written: pairs of other edges may consist of
+  /// moves that were priced since.
+  std::size_t priced_in_costs_ = 0;
 };
 
 }  // namespace tessera::plan

@@ -21,7 +21,9 @@ namespace tessera::plan {
 namespace {
 
 constexpr std::int64_t kMostRounds = 24;
-constexpr int kNarrowRounds = 12;   ///< that price nothing but the choice itself
+constexpr int kNarrowRounds = 12;  ///< that price nothing but the choice itself
+constexpr int kMostPricings = 28;  ///< then everything is priced
+constexpr double kSecondsOfRound = 0.25;
 constexpr double kFirstGap = 0.02;  ///< while prices of what is chosen are still unknown
 
 using Clock = std::chrono::steady_clock;
@@ -62,7 +64,8 @@ class Search {
   Result<Fitting> within(std::optional<std::int64_t> limit);
 
  private:
-  Result<choose::Solution> search(const choose::Problem& problem, double enough_gap) const;
+  Result<choose::Solution> search(const choose::Problem& problem, double enough_gap,
+                                  double seconds) const;
   /// The best choice with all of its own prices known. Others may have bounds instead of prices.
   Result<choose::Solution> solve(choose::Problem& problem);
   /// Costs as far as they are known; what is charged to a problem stays.
@@ -78,11 +81,10 @@ class Search {
   Clock::time_point end_;
 };
 
-Result<choose::Solution> Search::search(const choose::Problem& problem, double enough_gap) const {
+Result<choose::Solution> Search::search(const choose::Problem& problem, double enough_gap,
+                                        double seconds) const {
   choose::SolveOptions options;
-  const std::chrono::duration<double> left = end_ - Clock::now();
-  // A model that does not fit at once is chosen again, and out of time it still gets a choice.
-  options.seconds = std::max(left.count() / 3, 0.05);
+  options.seconds = seconds;
   options.progress = [](void* enough, const choose::Progress& progress) {
     if (!progress.cost) return true;
     const auto cost = static_cast<double>(*progress.cost);
@@ -96,17 +98,32 @@ Result<choose::Solution> Search::search(const choose::Problem& problem, double e
 }
 
 Result<choose::Solution> Search::solve(choose::Problem& problem) {
-  double enough_gap = std::max(options_.enough_gap, kFirstGap);
   Choice best = greedy_forward(decisions_);
   std::optional<double> least;  // cycles of `best`
+  bool is_settled = false;
   if (choose::validate(problem, best, {}, 1).empty()) least = cycles_of(decisions_, best);
-  take_costs(problem);
   for (int round = 1;; ++round) {
-    TESSERA_TRY(choose::Solution solution, search(problem, enough_gap));
-    if (solution.outcome != choose::Outcome::kChosen) return solution;
+    const bool is_last = round > kMostPricings;
+    const Clock::time_point begin = Clock::now();
+    if (is_last) TESSERA_CHECK_OK(decisions_.price_all());
+    end_ += Clock::now() - begin;  // the limit is that of searching
+    take_costs(problem);
+    const std::chrono::duration<double> left = end_ - Clock::now();
+    // A model that does not fit at once is chosen again, and out of time it still gets a choice.
+    const bool is_thorough = is_last || is_settled;
+    const double seconds = is_thorough ? std::max(left.count() / 3, 0.05) : kSecondsOfRound;
+    const double enough_gap =
+        is_thorough ? options_.enough_gap : std::max(options_.enough_gap, kFirstGap);
+    TESSERA_TRY(choose::Solution solution, search(problem, enough_gap, seconds));
+    if (is_last && solution.outcome != choose::Outcome::kChosen) return solution;
+    if (solution.outcome == choose::Outcome::kInfeasible) return solution;
+    if (solution.outcome != choose::Outcome::kChosen) {
+      round = kMostPricings;  // all that is known makes it easier
+      continue;
+    }
     const Clock::time_point found = Clock::now();
     TESSERA_TRY(const bool is_changed, decisions_.price(solution.choices, round > kNarrowRounds));
-    end_ += Clock::now() - found;  // the limit is that of searching
+    end_ += Clock::now() - found;
     const std::optional<double> cycles = cycles_of(decisions_, solution.choices);
     if (cycles && cycles < least.value_or(*cycles + 1)) {
       least = cycles;
@@ -114,15 +131,12 @@ Result<choose::Solution> Search::solve(choose::Problem& problem) {
     }
     const double bound = static_cast<double>(solution.lower_bound) / decisions_.units_per_cycle();
     const bool is_near = least && *least - bound <= options_.enough_gap * *least;
-    if (is_near || (least && Clock::now() > end_)) {
-      solution.choices = best;
+    if (is_last || is_near || (is_settled && !is_changed)) {
+      if (least) solution.choices = best;
       return solution;
     }
-    if (!is_changed) {
-      if (enough_gap <= options_.enough_gap) return solution;
-      enough_gap = options_.enough_gap;
-    }
-    take_costs(problem);
+    // What is chosen has its prices and is not proven: a longer search is what is left to do.
+    is_settled = !is_changed;
   }
 }
 
