@@ -71,6 +71,7 @@ Result<Tensor> full(Extents shape, double number, DType dtype, std::optional<Lay
     node->data = graph::Data::of_fill(*std::move(element));
     return tensor_of(node);
   }
+  TESSERA_CHECK_OK(check_room((Checked(elements) * std::int64_t{sizeof number}).saturated()));
   const std::vector<double> numbers(static_cast<std::size_t>(elements), number);
   Result<std::string> bytes = elements_of(numbers, dtype);
   if (!bytes) return in("full", bytes.error());
@@ -87,12 +88,12 @@ Result<Tensor> ones(Extents shape, DType dtype, std::optional<Layout> layout) {
 }
 
 Result<Tensor> arange(double start, double limit, double step, DType dtype) {
-  constexpr double kMost = 1e9;
+  constexpr double kMost = 1e8;
   const double count = std::ceil((limit - start) / step);
   if (step == 0 || !std::isfinite(count) || count > kMost) {
     return Error{ErrorCode::kBadNumber,
                  cat("arange: from ", std::to_string(start), " to ", std::to_string(limit), " by ",
-                     std::to_string(step), " are not at most 10^9 numbers"),
+                     std::to_string(step), " are not at most 10^8 numbers"),
                  std::nullopt, "give finite numbers, and a step that is not 0"};
   }
   std::vector<double> numbers(static_cast<std::size_t>(std::max(count, 0.0)));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/frontend/elements.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -9,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/run/elements.h"
 #include "tessera/run/kernels/kernel.h"
@@ -60,6 +63,7 @@ Result<std::string> convert_numbers(std::int64_t count, DType dtype, const Numbe
                  cat("elements of ", dtype_name(dtype), " cannot be made one by one"), std::nullopt,
                  "they exist in tiles only"};
   }
+  TESSERA_CHECK_OK(check_room(*total));
   const DType compute = run::compute_type(dtype);
   const std::int64_t step = run::compute_bytes(compute);
   std::string elements(static_cast<std::size_t>(*total), '\0');
@@ -106,6 +110,14 @@ Result<std::string> normal_elements(std::uint64_t seed, const graph::TensorType&
     return i % 2 == 0 ? radius * std::cos(angle) : radius * std::sin(angle);
   };
   return convert_numbers(type.shape.elements(), type.dtype, number);
+}
+
+Status check_room(std::int64_t bytes) {
+  const Checked memory = Checked(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (bytes <= memory.saturated()) return ok_status();
+  return Error{ErrorCode::kOutOfMemory,
+               cat(bytes, " bytes are more than the ", memory.saturated(), " of this host"),
+               std::nullopt, "use smaller tensors"};
 }
 
 std::string repeated(const std::string& element, std::int64_t count) {

@@ -19,6 +19,9 @@ Result<std::string> elements_of(std::span<const double> numbers, DType dtype);
 /// normal ones of them.
 Result<std::string> normal_elements(std::uint64_t seed, const graph::TensorType& type);
 
+/// kOutOfMemory for more bytes than this host has memory.
+Status check_room(std::int64_t bytes);
+
 /// `count` times the same bytes.
 std::string repeated(const std::string& element, std::int64_t count);
 

@@ -6,7 +6,9 @@
 #include <thread>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/thread_pool.h"
+#include "tessera/frontend/elements.h"
 #include "tessera/frontend/expression.h"
 #include "tessera/frontend/node.h"
 #include "tessera/plan/model/model_plan.h"
@@ -162,9 +164,20 @@ class Evaluator {
     return prepared;
   }
 
+  /// What goes to the device and comes back is in the memory of this process, too.
+  static Status check_host(const graph::Graph& graph) {
+    Checked bytes(0);
+    for (const graph::Value& value : graph.values) {
+      if (value.kind != graph::Kind::kComputed) bytes += value.type.bytes();
+    }
+    for (const graph::ValueId v : graph.outputs) bytes += graph.values[v].type.bytes();
+    return check_room(bytes.saturated());
+  }
+
   /// kDoesNotFit before anything has run.
   Status run(const Expression& expression) {
     TESSERA_TRY(const Prepared prepared, prepare(expression));
+    TESSERA_CHECK_OK(check_host(expression.graph));
     const run::Execution& execution = prepared.execution;
     TESSERA_TRY(const std::unique_ptr<device::Device> device,
                 run::device_for(execution, options_.checked));

@@ -58,8 +58,8 @@ struct Evaluation {
 /// part needs waits there. The halves that are needed are counted (Evaluation::parts); predicted
 /// cycles are sums, without what crosses to the host in between.
 /// Law: elements are those that the ops define, whatever the layouts, up to the order of sums.
-/// Errors: kDoesNotFit for an op whose operands and results are too large, and what run/ and plan/
-/// refuse. Tensors then are as before, but for those
+/// Errors: kDoesNotFit for an op whose operands and results are too large, kOutOfMemory for more
+/// than this host has, and what run/ and plan/ refuse. Tensors then are as before, but for those
 /// parts that were computed and are held.
 Result<Evaluation> eval(const std::vector<Tensor>& tensors, const EvalOptions& options = {});
 

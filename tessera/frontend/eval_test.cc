@@ -88,7 +88,7 @@ class RandomExpression {
   const Twin& any() { return twins_[static_cast<std::size_t>(dice_.below(std::ssize(twins_)))]; }
 
   /// A tensor of the same shape: another one, if there is one.
-  const Twin& like(const Twin& twin) {
+  Twin like(const Twin& twin) {
     for (int tries = 0; tries < 6; ++tries) {
       const Twin& other = any();
       if (other.tensor.shape() == twin.tensor.shape()) return other;

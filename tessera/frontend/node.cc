@@ -47,6 +47,7 @@ Status Tensor::Node::make_elements() {
   TESSERA_CHECK_OK(make_random());
   const std::lock_guard lock(mutex);
   if (data.form != graph::Data::Form::kFill) return ok_status();
+  TESSERA_CHECK_OK(check_room(type.bytes()));
   data = graph::Data::of_bytes(repeated(*data.bytes, type.shape.elements()));
   return ok_status();
 }

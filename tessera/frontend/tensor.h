@@ -89,7 +89,7 @@ Result<Tensor> full(Extents shape, double number, DType dtype = DType::kF32,
                     std::optional<Layout> layout = {});
 Result<Tensor> zeros(Extents shape, DType dtype = DType::kF32, std::optional<Layout> layout = {});
 Result<Tensor> ones(Extents shape, DType dtype = DType::kF32, std::optional<Layout> layout = {});
-/// start, start + step, .. before `limit`.
+/// start, start + step, .. before `limit`. kBadNumber for more than 10^8 of them.
 Result<Tensor> arange(double start, double limit, double step = 1, DType dtype = DType::kF32);
 /// Elements in row-major order, rounded to the type. kShapeMismatch for another number of them.
 Result<Tensor> from_numbers(Extents shape, std::span<const double> numbers,

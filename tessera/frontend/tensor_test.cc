@@ -77,6 +77,16 @@ TEST(FrontendTensor, SourcesAreChecked) {
   EXPECT_TRUE(zeros({4, 6}, DType::kF32, grid).ok());
 }
 
+TEST(FrontendTensor, MoreThanTheHostHasIsAnError) {
+  const Extents much = {1'000'000, 1'000'000, 1'000};
+  EXPECT_EQ(eval({*zeros(much)}).error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(eval({*randn(much, 1)}).error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(zeros(much, DType::kI4).error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(arange(0, 1e12).error().code, ErrorCode::kBadNumber);
+  EXPECT_FALSE(eval({*(*zeros(much) + 1)}).ok());
+  EXPECT_EQ(zeros({1LL << 40, 1LL << 40}).error().code, ErrorCode::kOverflow);
+}
+
 TEST(FrontendTensor, EveryElementTypeHasSources) {
   for (const DType dtype : all_dtypes()) {
     const Result<Tensor> made = ones({3, 5}, dtype);
