@@ -23,6 +23,16 @@ assert shards[2, 1, 129] == values[40, 33]
 import pyflame as pf
 assert pf.__file__.startswith(sys.argv[1]) and pf.eval(pf.relu(pf.ones([4, 6]) @ pf.ones([6, 2]))).tolist() == [[6.0, 6.0]] * 4
 PROGRAM
+# ONNX, where the module was built.
+if [ -e "$build/python/tessera/modules/tessera_onnx.so" ]; then
+  "$work/venv/bin/python" - <<'PROGRAM'
+import tessera
+graph = tessera.Graph({"tessera_graph": 1, "values": [{"name": "x", "kind": "input", "dtype": "f32", "shape": [4]}],
+                       "nodes": [{"op": "relu", "inputs": ["x"], "outputs": ["y"]}], "outputs": ["y"]})
+graph.save("relu.onnx")
+assert tessera.Graph.read("relu.onnx").nodes[0]["op"] == "relu"
+PROGRAM
+fi
 # The program of PyFlame's document, where the document is.
 document=$(grep -ls '^## 9. Example: Memory-Aware Model Design' "$project"/../../shared/seeds/*.txt | head -n 1)
 if [ -n "$document" ]; then
