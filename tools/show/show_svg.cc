@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -113,7 +114,7 @@ class Drawing {
     sheet_.heading(cat("Places: a mesh of ", mesh.to_string()));
     std::int64_t across = mesh_columns_;
     if (mesh.rank() == 1 && across > kMostDrawnPlaces) {  // a long line wraps
-      for (across = 1; across * across < mesh_columns_;) ++across;
+      across = static_cast<std::int64_t>(std::sqrt(static_cast<double>(mesh_columns_)));
     }
     const std::int64_t down = (placement_.places() - 1) / across + 1;
     const Sampled rows = sampled(down, kMostDrawnPlaces);
