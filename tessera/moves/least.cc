@@ -99,6 +99,30 @@ double copies_of(const Form& form) {
   return copies;
 }
 
+/// What banks or a shared memory take to give or to take each element once, between different
+/// memories.
+double least_outside(const Machine& machine, const Stored& a, const Stored& b) {
+  const Result<std::size_t> from = memory_of(a, machine);
+  const Result<std::size_t> to = memory_of(b, machine);
+  if (!from || !to || *from == *to) return 0;
+  const std::optional<std::int64_t> bits_a = dtype_bits(a.placement.atom().storage);
+  const std::optional<std::int64_t> bits_b = dtype_bits(b.placement.atom().storage);
+  if (!bits_a || !bits_b) return 0;
+  const double bytes = static_cast<double>(a.placement.shape().elements()) *
+                       static_cast<double>(std::min(*bits_a, *bits_b)) / 8;
+  const auto of = [&](std::size_t memory, bool is_read) -> double {
+    const target::MemorySpace& space = machine.memory[memory];
+    if (space.owner == target::MemorySpace::Owner::kPlace) return 0;
+    double parts = 1;
+    if (space.owner == target::MemorySpace::Owner::kBank) {
+      parts = static_cast<double>(space.banks.value_or(1)) * static_cast<double>(machine.devices());
+    }
+    const double own = bytes / parts;
+    return machine.memory_cycles(space, is_read ? own : 0, is_read ? 0 : own).value_or(0);
+  };
+  return std::max(of(*from, true), of(*to, false));
+}
+
 /// Into a place, or out of it, over all networks together.
 std::optional<double> bytes_per_cycle(const Machine& machine) {
   double sum = 0;
@@ -113,6 +137,8 @@ std::optional<double> bytes_per_cycle(const Machine& machine) {
 }  // namespace
 
 double least_cycles(const Machine& machine, const Stored& a, const Stored& b) {
+  const double outside = least_outside(machine, a, b);
+  if (outside > 0) return outside;
   const Layout* const from = layout_on_places(machine, a);
   const Layout* const to = layout_on_places(machine, b);
   const std::optional<double> rate = bytes_per_cycle(machine);

@@ -8,9 +8,9 @@ namespace tessera::moves {
 
 /// Cycles that no way to carry out a move is below, from the two layouts alone: the fullest place
 /// of B receives what the fullest place of A cannot have held, and the fullest place of A sends
-/// what no place of B can keep, over all networks of a place; and what is in one device of several
-/// on one side only crosses a link between devices. 0 where that says nothing: for other
-/// memories than those of places, and where a figure is missing. A thousand times faster than a
+/// what no place of B can keep, over all networks of a place; what is in one device of several on
+/// one side only crosses a link between devices; banks and shared memories give or take each
+/// element once. 0 where that says nothing, and where a figure is missing. Much faster than a
 /// price.
 /// Law: least_cycles(machine, a, b) <= the cycles of MoveModel::price(a, b).
 /// Example: 64 KB from one place of wse2 to two rows of places, 1 KB each: 63 KB leave the place at

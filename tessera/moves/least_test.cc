@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tessera/base/text.h"
 #include "tessera/moves/price.h"
@@ -46,8 +49,14 @@ TEST(LeastCycles, AreNotAboveThePrice) {
       if (!a) continue;
       const std::optional<Layout> b = test::random_layout_of(dice, a->shape(), a->dtype(), limits);
       if (!b) continue;
-      const Stored from{Placement(*a), ""};
-      const Stored to{Placement(*b), ""};
+      // Every other time from or to a memory outside of places, where the machine has one.
+      const auto space = [&] {
+        const std::vector<target::MemorySpace>& memory = model->machine().memory;
+        if (seed % 2 == 0) return std::string();
+        return memory[static_cast<std::size_t>(dice.below(std::ssize(memory)))].name;
+      };
+      const Stored from{Placement(*a), space()};
+      const Stored to{Placement(*b), space()};
       const std::optional<double> price = cycles_of(*model, from, to);
       if (!price) continue;
       const double least = least_cycles(model->machine(), from, to);
