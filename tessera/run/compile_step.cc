@@ -69,6 +69,12 @@ Error StepCompiler::in_node(Error error) const {
   return error;
 }
 
+/// In a memory that places share, blocks with halos are no simple part of another buffer.
+bool StepCompiler::kernels_have_own_memory() const {
+  const target::MemorySpace* const space = made_.machine.find_space(made_.machine.data_space);
+  return space != nullptr && space->owner == target::MemorySpace::Owner::kPlace;
+}
+
 BufferNumber StepCompiler::add_buffer(std::string name, Layout layout, std::int64_t from,
                                       std::int64_t to) {
   made_.buffers.push_back({std::move(name), std::move(layout), made_.machine.data_space,
@@ -266,7 +272,8 @@ Status StepCompiler::bring(std::size_t i, Step& step) {
       read_until(value, 1);
       return ok_status();
     }
-    const bool can_extend = supply && supply->complete && !is_stored_as_other(layout);
+    const bool can_extend =
+        supply && supply->complete && !is_stored_as_other(layout) && kernels_have_own_memory();
     if (can_extend && extend(i, layout, value, *supply, step)) {
       read_until(value, 0);
       return ok_status();
@@ -277,7 +284,7 @@ Status StepCompiler::bring(std::size_t i, Step& step) {
   TESSERA_TRY(Layout wanted, ops::layout_for_input(step.loops, access, type, step.work));
   const Result<ops::Supply> supply = ops::supplies(step.loops, access, wanted.form(), step.work);
   const bool is_complete = supply && supply->complete;
-  if (is_complete && supply->has_halos()) {
+  if (is_complete && supply->has_halos() && kernels_have_own_memory()) {
     const BufferNumber blocks = made_.buffers.size();
     const std::size_t moves = step.bring.size();
     add_buffer(cat(value_name(value), " in blocks"), wanted, 0, 1);

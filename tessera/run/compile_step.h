@@ -49,6 +49,7 @@ class StepCompiler {
  private:
   const graph::Node& node() const { return made_.graph.nodes[node_]; }
   Error in_node(Error error) const;
+  bool kernels_have_own_memory() const;
 
   Status divide(const graph::Types& outputs, const ops::WorkMap* work, Step& step);
   Result<ops::WorkMap> follow_operands(const ops::Loops& loops) const;
