@@ -256,7 +256,7 @@ bool fast_reduction(const Task& task) {
     all.push_back(std::move(*loops));
   }
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  set_all<float>(task, 0, reducer->sum ? 0 : reducer->largest ? -kInfinity : kInfinity);
+  fill_results(task, to, reducer->sum ? 0 : reducer->largest ? -kInfinity : kInfinity);
   for (const ReductionLoops& loops : all) {
     const PerOperand first = {loops.to, loops.from};
     if (loops.by_row) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/sort_stably.h"
 #include "tessera/run/kernels/nest.h"
 #include "tessera/run/kernels/panel_product.h"
 #include "tessera/run/kernels/strided_loops.h"
@@ -55,8 +56,8 @@ Offsets offsets_of(const Box& block, const Factors& factors, const Slope& slope)
 }
 
 void sort_by_slope(Factors& factors, const Operand& operand) {
-  std::ranges::stable_sort(
-      factors, [&](std::size_t j, std::size_t k) { return operand.slope(j) > operand.slope(k); });
+  sort_stably(factors,
+              [&](std::size_t j, std::size_t k) { return operand.slope(j) > operand.slope(k); });
 }
 
 bool moves_by_one(const Factors& factors, const Operand& operand) {
@@ -199,7 +200,7 @@ bool product_in_panels(const Task& task) {
   const bool is_gemm = task.call->op().is("gemm");
   const float alpha = is_gemm ? static_cast<float>(task.call->real("alpha")) : 1;
   const float beta = is_gemm ? static_cast<float>(task.call->real("beta")) : 1;
-  set_all<float>(task, 0, 0);
+  fill_results(task, to, 0);
   for (PanelTask& made : all) {
     each_product(made, [&](const Index& f) {
       add_panel_product(alpha, made.rows, made.columns, &to(f), made.to_rows, made.to_columns);

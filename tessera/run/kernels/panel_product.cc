@@ -24,8 +24,8 @@ namespace {
 
 using Offsets = std::span<const std::int64_t>;
 
-constexpr std::int64_t kTerms = 384;    // of a panel
-constexpr std::int64_t kColumns = 384;  // of the panels that are kept at the same time
+constexpr std::int64_t kTerms = 512;    // of a panel
+constexpr std::int64_t kColumns = 192;  // of the panels that are kept at the same time
 
 /// The step from each offset to the next, if it is always the same.
 inline std::optional<std::int64_t> step_of(Offsets offsets) {

@@ -2,6 +2,9 @@
 #include "tessera/run/kernels/strided_loops.h"
 
 #include <algorithm>
+#include <array>
+
+#include "tessera/base/sort_stably.h"
 
 namespace tessera::run::kernels {
 
@@ -16,8 +19,8 @@ std::vector<StridedLoop> strided_loops(const Box& block, const Factors& factors,
     }
     if (loop.count != 1) loops.push_back(loop);
   }
-  std::ranges::stable_sort(
-      loops, [](const StridedLoop& a, const StridedLoop& b) { return a.steps[0] > b.steps[0]; });
+  sort_stably(loops,
+              [](const StridedLoop& a, const StridedLoop& b) { return a.steps[0] > b.steps[0]; });
   std::vector<StridedLoop> joined;
   for (const StridedLoop& loop : loops) {
     bool is_same = !joined.empty();
@@ -40,6 +43,22 @@ PerOperand first_offsets(const Box& block, std::span<const Operand* const> opera
     if (operands[i] != nullptr) at[i] = operands[i]->offset(f);
   }
   return at;
+}
+
+void fill_results(const Task& task, const Elements<float>& to, float value) {
+  const std::array<const Operand*, 1> operands = {&to.at};
+  Factors factors;
+  for (std::size_t k = 0; k < task.loops->factors.size(); ++k) {
+    if (task.loops->outputs[0].has(static_cast<int>(k))) factors.push_back(k);
+  }
+  for (const Box& block : task.blocks) {
+    std::vector<StridedLoop> loops = strided_loops(block, factors, operands);
+    if (loops.empty() || loops.back().steps[0] != 1) loops.push_back({1, {1}});
+    const std::int64_t count = loops.back().count;
+    loops.pop_back();
+    each_iteration(loops, first_offsets(block, operands),
+                   [&](const PerOperand& at) { std::fill_n(to.data + at[0], count, value); });
+  }
 }
 
 bool computes_in(const Task& task, DType compute) {

@@ -44,6 +44,9 @@ void each_iteration(std::span<const StridedLoop> loops, PerOperand at, const Vis
   }
 }
 
+/// Sets what the blocks contribute to of output 0, of which no iteration is outside.
+void fill_results(const Task& task, const Elements<float>& to, float value);
+
 /// Whether all inputs and outputs of a call are computed in this type.
 bool computes_in(const Task& task, DType compute);
 
