@@ -14,6 +14,7 @@
 #include "tools/bench/bench_relayout.h"
 #include "tools/bench/bench_report.h"
 #include "tools/bench/bench_reshard.h"
+#include "tools/bench/bench_run.h"
 #include "tools/command/command.h"
 #include "tools/json/json.h"
 
@@ -141,7 +142,7 @@ struct SuiteFlag {
 
 Status check_flags(const Request& request) {
   static const std::vector<SuiteFlag> kSuiteFlags = {
-      {"only", {"relayout", "moves", "propagate", "plan", "mpi", "ranks", "memory"}},
+      {"only", {"relayout", "moves", "propagate", "plan", "mpi", "ranks", "memory", "run"}},
       {"data", {"memory"}},
       {"size", {"relayout"}},
       {"threads", {"relayout", "mpi"}},
@@ -244,6 +245,7 @@ Result<Verdict> run(const Request& request, Console& console) {
                                         : suite == "moves"     ? bench_moves(options)
                                         : suite == "propagate" ? bench_propagate(options)
                                         : suite == "plan"      ? bench_plan(options)
+                                        : suite == "run"       ? bench_run(options)
                                                                : bench_layout(options));
   return print(report, console);
 }
@@ -297,6 +299,11 @@ Verb bench_verb() {
       "with a program that keeps a map of all pairs of places (on meshes that are small enough for "
       "it, and not in turns); transfers listed per second; wavelet-hops simulated per second. "
       "Suite moves: the time to price everyday moves on every machine that is built in. "
+      "Suite run: kernels of one place on one thread, matmul as a share of the speed of oneDNN "
+      "where "
+      "the module with it is found, the others as a share of the speed of memcpy of as many bytes, "
+      "read and written; transfers between host and device as a share of memcpy; a run of an MLP, "
+      "and what a run takes for each op and place. "
       "Suite propagate: the time to ask which layouts an op of a transformer allows, on 8x8 and on "
       "994x750 places. Suite plan: the time to plan models on several machines, with what their "
       "plans take beside simpler ways, and how that time grows with nodes and with places. "
@@ -310,16 +317,16 @@ Verb bench_verb() {
       "place in a map; hard instances and, with --data, those of a folder, solved exactly and by "
       "heuristics alone; traces of 100,000 buffers; and the pool of host memory compared with "
       "malloc and a mutex. Every plan is validated by code that is independent of the planner.";
-  verb.positionals = {
-      {"suite",
-       Positional::Kind::kWord,
-       "what to measure",
-       {"layout", "relayout", "reshard", "moves", "propagate", "plan", "mpi", "ranks", "memory"},
-       false}};
+  verb.positionals = {{"suite",
+                       Positional::Kind::kWord,
+                       "what to measure",
+                       {"layout", "relayout", "reshard", "moves", "propagate", "plan", "mpi",
+                        "ranks", "memory", "run"},
+                       false}};
   verb.flags = {
       {"quick", ValueKind::kSwitch, "", "only show that everything runs; the numbers mean nothing"},
       {"only", ValueKind::kText, "TEXT",
-       "relayout, moves, propagate, plan, mpi, ranks, memory: only cases whose name, such as "
+       "relayout, moves, propagate, plan, mpi, ranks, memory, run: only cases whose name, such as "
        "tile/8192x8192/f32, contains this"},
       {"size", ValueKind::kNumbers, "BYTES",
        "relayout: approximate bytes to move; default 268435456,4194304"},

@@ -82,6 +82,7 @@ Status make_reference(const RelayoutCase& bench_case, const relayout::Program& p
 /// The peers of the module next to the command, or why there are none.
 struct Peers {
   std::vector<Peer> list;
+  std::vector<MatmulPeer> matmuls;
   std::string missing;
 };
 Peers load_peers();

@@ -102,6 +102,7 @@ Peers load_peers() {
     return peers;
   }
   peers.list.assign(list()->peers, list()->peers + list()->count);
+  peers.matmuls.assign(list()->matmuls, list()->matmuls + list()->matmul_count);
   return peers;
 }
 

@@ -128,6 +128,22 @@ TEST(Bench, RelayoutIsGroupedAndComparedWithPeers) {
   EXPECT_DOUBLE_EQ(means[3].second, 0.125);
 }
 
+TEST(Bench, QuickRunHasAllCases) {
+  const Answer answer = run({"bench", "run", "--quick", "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.out << answer.err;
+  const Json json = answer.json();
+  EXPECT_EQ(json["suite"], "run");
+  // A matmul, twelve other ops, a transfer there and back, a run of an MLP, and one of a chain.
+  EXPECT_EQ(json["cases"].size(), 1U + 12 + 2 + 1 + 1);
+  for (const Json& c : json["cases"]) {
+    EXPECT_GT(c["seconds"].get<double>(), 0) << c["name"];
+    if (c.contains("outcome")) {
+      EXPECT_NE(c["outcome"], "plain") << c["name"];
+    }
+  }
+  EXPECT_EQ(run({"bench", "run", "--only", "nothing", "--json"}).error_code(), "usage");
+}
+
 TEST(Bench, RelayoutTakesSomeCasesOnly) {
   const Answer one = run({"bench", "relayout", "--quick", "--only", "untile/128x128/f32",
                           "--threads", "1", "--no-peers", "--size", "65536"});

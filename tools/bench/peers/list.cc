@@ -15,7 +15,15 @@ const tessera::tools::Peer kPeers[] = {
 
 extern "C" __attribute__((visibility("default"))) const tessera::tools::PeerList*
 tessera_bench_peers() {
-  static const tessera::tools::PeerList list{
-      tessera::tools::kPeerVersion, static_cast<int>(sizeof(kPeers) / sizeof(kPeers[0])), kPeers};
+#ifdef TESSERA_PEER_ONEDNN
+  constexpr int kMatmuls = tessera::tools::kOneDnnMatmuls;
+  const tessera::tools::MatmulPeer* const matmuls = tessera::tools::kOneDnnMatmulPeers;
+#else
+  constexpr int kMatmuls = 0;
+  const tessera::tools::MatmulPeer* const matmuls = nullptr;
+#endif
+  static const tessera::tools::PeerList list{tessera::tools::kPeerVersion,
+                                             static_cast<int>(sizeof(kPeers) / sizeof(kPeers[0])),
+                                             kPeers, kMatmuls, matmuls};
   return &list;
 }

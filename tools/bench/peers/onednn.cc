@@ -7,8 +7,9 @@
 
 #include "tools/bench/peers/peer.h"
 
-// The reorder primitive of oneDNN 2.x, through its C interface:
+// Reorders and products of oneDNN 2.x, through its C interface:
 // https://oneapi-src.github.io/oneDNN/v2.6/dev_guide_reorder.html
+// https://oneapi-src.github.io/oneDNN/v2.6/dev_guide_matmul.html
 namespace tessera::tools {
 namespace {
 
@@ -82,8 +83,53 @@ int run(void* prepared) {
 
 void forget(void* prepared) { delete static_cast<Reorder*>(prepared); }
 
+/// By the function for row-major matrices.
+int multiply(std::int64_t n, const float* a, const float* b, float* c) {
+  omp_set_num_threads(1);
+  return dnnl_sgemm('N', 'N', n, n, n, 1, a, n, b, n, 0, c, n) == dnnl_success ? 0 : 1;
+}
+
+/// By the primitive, made anew for each product: that takes microseconds, as oneDNN keeps its code.
+int multiply_by_primitive(std::int64_t n, const float* a, const float* b, float* c) {
+  omp_set_num_threads(1);
+  const dnnl_dims_t dims = {n, n};
+  dnnl_memory_desc_t matrix = {};
+  dnnl_engine_t engine = nullptr;
+  dnnl_stream_t stream = nullptr;
+  dnnl_memory_t memories[3] = {};
+  dnnl_primitive_desc_t description = nullptr;
+  dnnl_primitive_t primitive = nullptr;
+  dnnl_matmul_desc_t operation = {};
+  void* const data[3] = {const_cast<float*>(a), const_cast<float*>(b), c};
+  bool made =
+      dnnl_memory_desc_init_by_tag(&matrix, 2, dims, dnnl_f32, dnnl_ab) == dnnl_success &&
+      dnnl_engine_create(&engine, dnnl_cpu, 0) == dnnl_success &&
+      dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success &&
+      dnnl_matmul_desc_init(&operation, &matrix, &matrix, nullptr, &matrix) == dnnl_success &&
+      dnnl_primitive_desc_create(&description, &operation, nullptr, engine, nullptr) ==
+          dnnl_success &&
+      dnnl_primitive_create(&primitive, description) == dnnl_success;
+  for (int i = 0; i < 3; ++i) {
+    made = made && dnnl_memory_create(&memories[i], &matrix, engine, data[i]) == dnnl_success;
+  }
+  const dnnl_exec_arg_t arguments[] = {
+      {DNNL_ARG_SRC, memories[0]}, {DNNL_ARG_WEIGHTS, memories[1]}, {DNNL_ARG_DST, memories[2]}};
+  made = made && dnnl_primitive_execute(primitive, stream, 3, arguments) == dnnl_success &&
+         dnnl_stream_wait(stream) == dnnl_success;
+  for (dnnl_memory_t memory : memories) {
+    if (memory != nullptr) dnnl_memory_destroy(memory);
+  }
+  if (primitive != nullptr) dnnl_primitive_destroy(primitive);
+  if (description != nullptr) dnnl_primitive_desc_destroy(description);
+  if (stream != nullptr) dnnl_stream_destroy(stream);
+  if (engine != nullptr) dnnl_engine_destroy(engine);
+  return made ? 0 : 1;
+}
+
 }  // namespace
 
+const MatmulPeer kOneDnnMatmulPeers[kOneDnnMatmuls] = {{"onednn", multiply},
+                                                       {"onednn_primitive", multiply_by_primitive}};
 const Peer kOneDnnPeer = {"onednn", prepare, run, forget};
 
 }  // namespace tessera::tools

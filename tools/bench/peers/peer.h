@@ -3,16 +3,16 @@
 
 #include <cstdint>
 
-/// tools/bench/peers/: other libraries that perform the moves of `tessera bench relayout`. They
-/// live in a separate module that the command loads when it is present, so that neither the library
-/// nor the command depends on them. This header is all that the two share: plain structs, no C++
-/// types.
+/// tools/bench/peers/: other libraries that perform the moves of `tessera bench relayout` and the
+/// products of `tessera bench run`. They live in a separate module that the command loads when it
+/// is present, so that neither the library nor the command depends on them. This header is all that
+/// the two share: plain structs, no C++ types.
 namespace tessera::tools {
 
 inline constexpr int kPeerRank = 12;
 inline constexpr int kPeerShuffleRank = 6;
 /// Changes with every change of these structs.
-inline constexpr int kPeerVersion = 1;
+inline constexpr int kPeerVersion = 2;
 
 /// A memory of blocks: the offset of x is Σ (x[d] div block[d])·stride[d] and, inside the block,
 /// the digits of `blocks` in row-major order. block[d] is the product of the blocks of dim d.
@@ -50,15 +50,26 @@ struct Peer {
   void (*forget)(void* prepared);
 };
 
+/// A way to multiply row-major square matrices of f32 on one thread.
+struct MatmulPeer {
+  const char* name;
+  /// c = a·b. 0 on success.
+  int (*run)(std::int64_t extent, const float* a, const float* b, float* c);
+};
+
 /// What the module exports under the name `tessera_bench_peers`.
 struct PeerList {
   int version;
   int count;
   const Peer* peers;
+  int matmul_count;
+  const MatmulPeer* matmuls;
 };
 using PeerListFunction = const PeerList* (*)();
 
 extern const Peer kOneDnnPeer;
 extern const Peer kEigenPeer;
+inline constexpr int kOneDnnMatmuls = 2;
+extern const MatmulPeer kOneDnnMatmulPeers[kOneDnnMatmuls];
 
 }  // namespace tessera::tools
