@@ -85,6 +85,11 @@ TEST(Padding, PlaceSets) {
   const PlaceSet stepped{{0}, {PlaceLoop{0, 2, 4}, PlaceLoop{0, 2, 1}}};
   EXPECT_TRUE(stepped.contains({5}));
   EXPECT_FALSE(stepped.contains({2}));
+  // By division, not by steps.
+  const PlaceSet long_line{{3}, {{0, std::int64_t{1} << 50, 4}, {0, 3, 1}}};
+  EXPECT_TRUE(long_line.contains({3 + (std::int64_t{1} << 51) + 2}));
+  EXPECT_FALSE(long_line.contains({3 + (std::int64_t{1} << 51) + 3}));
+  EXPECT_FALSE(long_line.contains({2}));
   EXPECT_FALSE(stepped.is_rectangle());
 }
 

@@ -59,11 +59,17 @@ void sort_weights(std::vector<Reach::Weight>& weights) {
             [](const Reach::Weight& a, const Reach::Weight& b) { return a.stride > b.stride; });
 }
 
-/// Whether `number` is a sum of digits times strides of the loops from i on.
+/// Whether `number` is a sum of digits times strides of the loops from i on. Where strides nest,
+/// one digit of a loop leaves what the loops after it can make up.
 bool is_sum(const std::vector<PlaceLoop>& loops, std::size_t i, std::int64_t number) {
   if (i == loops.size()) return number == 0;
-  for (std::int64_t d = 0; d < loops[i].count && d * loops[i].stride <= number; ++d) {
-    if (is_sum(loops, i + 1, number - d * loops[i].stride)) return true;
+  std::int64_t rest = 0;  // the most that the loops after it make up
+  for (std::size_t k = i + 1; k < loops.size(); ++k) rest += (loops[k].count - 1) * loops[k].stride;
+  const std::int64_t stride = loops[i].stride;
+  const std::int64_t least = ceil_div(std::max<std::int64_t>(0, number - rest), stride);
+  const std::int64_t most = std::min(loops[i].count - 1, floor_div(number, stride));
+  for (std::int64_t d = least; d <= most; ++d) {
+    if (is_sum(loops, i + 1, number - d * stride)) return true;
   }
   return false;
 }
