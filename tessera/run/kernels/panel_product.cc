@@ -116,7 +116,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_HAVE_SCALABLE
 // Vectors whose size the compiler does not know cannot be in arrays: the compiler makes its own.
-constexpr int kLanes = 4;
+constexpr std::int64_t kLanes = 4;
 using Numbers = std::array<float, kLanes>;
 HWY_INLINE Numbers load(const float* from) {
   Numbers v;
@@ -137,7 +137,7 @@ HWY_INLINE Numbers multiply_add(const Numbers& a, const Numbers& b, const Number
 #else
 using Tag = hn::CappedTag<float, 16>;
 using Numbers = hn::Vec<Tag>;
-constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag()));
+constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
 HWY_INLINE Numbers load(const float* from) { return hn::LoadU(Tag(), from); }
 HWY_INLINE void store(Numbers v, float* to) { hn::StoreU(v, Tag(), to); }
 HWY_INLINE Numbers set(float x) { return hn::Set(Tag(), x); }
