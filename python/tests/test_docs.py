@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every example in docstrings of both packages, docs/python.md and docs/tutorials/ is run; every public name is explained and typed."""
+"""Every example in docstrings of both packages, docs/python.md and docs/tutorials/ is run; every public name is explained
+and typed."""
 
 import ast
 import doctest

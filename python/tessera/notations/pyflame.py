@@ -22,7 +22,7 @@ Axes = Sequence[Union[int, Sequence[int]]]
 
 def _axes(dim_to_pe: Axes) -> str:
     """[-1, [0, 1]]"""
-    return "[" + ", ".join(numbers(axis) if isinstance(axis, (list, tuple)) else numbers([axis])[1:-1]
+    return "[" + ", ".join(numbers(axis) if isinstance(axis, Sequence) else numbers([axis])[1:-1]
                            for axis in dim_to_pe) + "]"
 
 
