@@ -214,12 +214,12 @@ TEST(Pyflame, OtherDimsStayLocal) {
 }
 
 TEST(Pyflame, OneDimGoesOverBothAxes) {
-  // 8388608 elements on 745,500 PEs: 12 each. The last is on PE 699050 = 932·750 + 50.
+  // 8388608 elements on 745,500 PEs: 12 each. The last is on PE 699050 = 932·750 + 50, element 9000
+  // = 12·750 begins the second row.
   expect_at("tensor<8388608xf32, pyflame.Grid(994, 750, dim_to_pe=[[0, 1]])>",
-            {{{8388607}, {{932, 50}}, 7}, {{12 * 750}, {{1, 0}}, 0}});
+            {{{8388607}, {{932, 50}}, 7}, {{9000}, {{1, 0}}, 0}});
   // [4, 7] on 2x3: dim 1 in pieces of 2 on 4 of 6 PEs.
-  expect_at("tensor<4x7xf32, pyflame.Grid(2, 3, dim_to_pe=[-1, [0, 1]])>",
-            {{{3, 6}, {{1, 0}}, 3 * 2}});
+  expect_at("tensor<4x7xf32, pyflame.Grid(2, 3, dim_to_pe=[-1, [0, 1]])>", {{{3, 6}, {{1, 0}}, 6}});
 }
 
 TEST(Pyflame, AxesThatNoDimUsesHoldDataAtZero) {
