@@ -100,7 +100,7 @@ TEST(Panels, EveryOpUnderRandomLayouts) {
       if (!wrong.empty()) break;
     }
   }
-  EXPECT_GT(cut, 20);
+  EXPECT_GT(cut, static_cast<int>(test::tries(20)));
 }
 
 }  // namespace

@@ -280,7 +280,7 @@ TEST(FastKernels, AgreeWithPlainOnesInEveryInstructionSet) {
   for (const std::int64_t set : test::instruction_sets()) {
     const test::OnlyInstructionSet only(set);
     for (const auto& [op, make] : fast_ops()) {
-      for (std::uint64_t seed = 0; seed < test::tries(25); ++seed) {
+      for (std::uint64_t seed = 0; seed < test::tries(75); ++seed) {
         Dice dice(seed * 7919 + static_cast<std::uint64_t>(op.size()));
         const FastCall call = make(dice);
         std::string_view used;

@@ -37,9 +37,9 @@ struct OpCase {
 /// A valid call of this op with small extents and small integers as elements.
 OpCase random_call(Dice& dice, std::string_view op);
 
-/// How many of this many random calls are tried: a fifth under the address sanitizer, in which the
-/// naive evaluator is slow.
-constexpr std::uint64_t tries(std::uint64_t all) { return kSanitized ? all / 5 : all; }
+/// How many of this many random calls are tried: a fifth, rounded up, under the address sanitizer,
+/// in which the naive evaluator is slow.
+constexpr std::uint64_t tries(std::uint64_t all) { return kSanitized ? (all + 4) / 5 : all; }
 
 /// The ops that have loops: all of the table but `opaque`.
 std::vector<std::string_view> ops_with_loops();
