@@ -19,6 +19,7 @@
 #include "tessera/run/kernels/vectors.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/ops/random_calls.h"
+#include "tessera/testing/process.h"
 #include "tessera/testing/relayout/instruction_sets.h"
 
 namespace tessera::run {
@@ -276,11 +277,12 @@ std::string fast_law(Dice& dice, std::string_view op, const FastCall& made, DTyp
 }
 
 TEST(FastKernels, AgreeWithPlainOnesInEveryInstructionSet) {
+  const std::uint64_t seeds = test::kSanitized ? 15 : 25;
   std::map<std::string_view, std::int64_t> fast;
   for (const std::int64_t set : test::instruction_sets()) {
     const test::OnlyInstructionSet only(set);
     for (const auto& [op, make] : fast_ops()) {
-      for (std::uint64_t seed = 0; seed < test::tries(75); ++seed) {
+      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         Dice dice(seed * 7919 + static_cast<std::uint64_t>(op.size()));
         const FastCall call = make(dice);
         std::string_view used;
