@@ -40,8 +40,9 @@ struct RoundPattern {
   /// Messages that a place sends and receives: those pairs that no other place exceeds.
   std::vector<std::pair<std::int64_t, std::int64_t>> busiest_places;
   std::optional<fabric::MessagePattern> routes;  ///< empty: messages differ in size
-  /// Members multicast: messages of a member are one multicast. Empty trees: it cannot be.
+  /// True if members multicast: all messages of a member are then one multicast.
   bool copies = false;
+  /// Of these multicasts; empty if the machine cannot carry them out.
   std::optional<fabric::MulticastPattern> trees;
 };
 
@@ -55,7 +56,8 @@ bool sends_copies(const reshard::BlockRound& round);
 /// Messages of equal contents per source, as one multicast per source, by source.
 std::vector<fabric::Multicast> multicasts_of(const std::vector<fabric::Message>& messages);
 
-/// The pattern of a round between places. With `multicasts`, members that send copies multicast.
+/// The pattern of a round between places. Members that send copies multicast them, unless
+/// `multicasts` is null.
 /// Errors: those of NetworkPricer::pattern.
 Result<RoundPattern> pattern_of(const reshard::BlockRound& sends,
                                 const reshard::MemberPlaces& places, fabric::NetworkPricer& pricer,

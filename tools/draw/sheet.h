@@ -11,10 +11,10 @@
 /// in, a picture goes out. What a cell means is decided by the verb that draws it.
 namespace tessera::tools {
 
-/// A cell of a grid. Nothing is said by its colour alone: it also has a label or a stroke.
+/// A cell of a grid. What its colour shows, a label or a stroke shows too.
 struct SheetCell {
-  std::string
-      style;  ///< a class of the sheet: place_style(..), slot_style(..), "tile", "stays", ..
+  /// A class of the sheet: place_style(..), slot_style(..), "tile", "stays", ..
+  std::string style;
   std::string label = {};  ///< drawn where it fits
   bool is_struck_out = false;
 };
