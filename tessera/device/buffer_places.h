@@ -24,6 +24,7 @@ class BufferPlaces {
   /// more than 2^22 places in layers.
   static Result<BufferPlaces> make(const Placement& on_parts, const reshard::PhysicalMesh& parts);
 
+  const Shape& mesh() const { return map_.mesh(); }
   std::int64_t count() const { return map_.mesh().elements(); }
   std::int64_t part(std::int64_t place) const { return map_.physical(place); }
   std::int64_t layer(std::int64_t place) const {

@@ -12,6 +12,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 #include "tessera/target/machine.h"
 
 /// device/: memory of a machine that holds tensors, moves between its places, and transfers between
@@ -35,7 +36,8 @@ namespace tessera::device {
 //     byte of (place, slot) = offset(part) + layer·round_up(shard bytes, alignment) + byte of slot
 //
 // where places that a device map stacks on one part are its layers 0, 1, ...  Every place of the
-// mesh has all slots that the layout allocates, so memory plans use SizeRule::allocated.
+// mesh has all slots that the layout allocates, so memory plans use SizeRule::allocated. A buffer
+// may be restricted to a box of places: then others have no memory for it.
 //
 //     [6, 8] f32 on Grid(2, 2) at offset 128 of wse2's sram: place 3, which is PE (1, 1), has 3x4
 //     elements; element (3, 4) of the tensor is its slot 0, bytes [128, 132) of part 751.
@@ -77,6 +79,9 @@ struct BufferSpec {
   /// Shares memory with this live buffer: a view, or an output that is computed in place. What was
   /// written through one is written for the other. The memory is freed with the last of them.
   std::optional<BufferId> alias = std::nullopt;
+  /// Only these coordinates of the placement's mesh have memory for it; default: all. For layouts
+  /// in memories of places, whose coordinates are those of the machine.
+  std::optional<Box> places = std::nullopt;
 };
 
 /// A buffer as it is on the device.
@@ -89,6 +94,9 @@ struct BufferFacts {
   std::size_t space = 0;             ///< index in Machine::memory
   std::int64_t shard_bytes = 0;      ///< of one place
   std::int64_t allocated_bytes = 0;  ///< of all places, each rounded up to the alignment
+  /// Where each coordinate is one of the machine, and has a memory: the places that have the
+  /// buffer.
+  std::optional<Box> places = {};
 };
 
 /// One loop of a box of slots.
@@ -148,7 +156,8 @@ class Device {
   /// Errors: kUnknownName for a memory that the machine does not have; those of on_endpoints
   /// (moves/stored.h) for places that it does not have; kBadAlignment; kDoesNotFit, which names the
   /// place and how many bytes are missing; kBadBuffer for a range that a live buffer has, which
-  /// names both; kOutOfRange for classes that do not match; kOutOfMemory.
+  /// names both; kOutOfRange for classes that do not match, and for places that the mesh does not
+  /// have; kNotSupported for places of another placement or memory; kOutOfMemory.
   virtual Result<BufferId> add(BufferSpec spec) = 0;
   /// Frees a buffer. kBadBuffer for one that does not exist (any more).
   virtual Status release(BufferId buffer) = 0;

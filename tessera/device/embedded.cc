@@ -33,11 +33,11 @@ Result<const EmbeddedBuffer*> EmbeddedDevice::need(BufferId buffer) const {
 void EmbeddedDevice::poison(const EmbeddedBuffer& buffer, bool was_used) {
   if (!checked_) return;
   EmbeddedMemory& memory = memories_[buffer.facts.space];
-  for (std::int64_t place = 0; place < buffer.places.count(); ++place) {
+  buffer.for_each_place([&](std::int64_t place) {
     const std::int64_t from = begin(buffer, place);
     std::memset(memory.data() + from, kPoison, static_cast<std::size_t>(buffer.layer_bytes));
     if (was_used) memory.written().remove(8 * from, 8 * (from + buffer.layer_bytes));
-  }
+  });
 }
 
 Status EmbeddedDevice::check_offset(const EmbeddedBuffer& buffer, std::int64_t part) const {
@@ -80,10 +80,11 @@ Status EmbeddedDevice::check_offsets(const EmbeddedBuffer& buffer) const {
                  cat(buffer.facts.name, ": offsets by class take a class for each of the ",
                      machine_.places(), " places, and a memory per place")};
   }
-  for (std::int64_t place = 0; place < buffer.places.count(); ++place) {
-    TESSERA_CHECK_OK(check_offset(buffer, buffer.places.part(place)));
-  }
-  return ok_status();
+  Status status = ok_status();
+  buffer.for_each_place([&](std::int64_t place) {
+    if (status) status = check_offset(buffer, buffer.places.part(place));
+  });
+  return status;
 }
 
 /// Whether two buffers of one memory have a byte in common.
@@ -93,19 +94,48 @@ bool EmbeddedDevice::share_memory(const EmbeddedBuffer& a, const EmbeddedBuffer&
     return from_a < from_b + b.part_bytes() && from_b < from_a + a.part_bytes();
   };
   if (fixed && !meet(a.offsets.same, b.offsets.same)) return false;
+  if (a.facts.places && b.facts.places) {
+    const std::optional<Box> both = tessera::meet(*a.facts.places, *b.facts.places);
+    if (fixed || !both) return both.has_value();
+  }
   std::vector<bool> has_a(static_cast<std::size_t>(memory_of(a).parts()));
   const std::int64_t first = memory_of(a).first_part();
-  for (std::int64_t place = 0; place < a.places.count(); ++place) {
+  a.for_each_place([&](std::int64_t place) {
     has_a[static_cast<std::size_t>(a.places.part(place) - first)] = true;
-  }
-  for (std::int64_t place = 0; place < b.places.count(); ++place) {
+  });
+  bool shares = false;
+  b.for_each_place([&](std::int64_t place) {
     const std::int64_t part = b.places.part(place);
-    if (has_a[static_cast<std::size_t>(part - first)] &&
-        meet(a.offset_on(part), b.offset_on(part))) {
-      return true;
-    }
+    shares = shares || (has_a[static_cast<std::size_t>(part - first)] &&
+                        meet(a.offset_on(part), b.offset_on(part)));
+  });
+  return shares;
+}
+
+/// The places that have the buffer: those that are given or, where coordinates are those of the
+/// machine, all of the mesh. Nothing where they cannot be told by coordinates.
+Result<std::optional<Box>> EmbeddedDevice::places_of(const BufferSpec& spec, const Shape& mesh,
+                                                     const EmbeddedMemory& memory) const {
+  const Layout* const layout = spec.placement.layout();
+  const bool is_by_coordinates = layout != nullptr && memory.is_per_place() &&
+                                 layout->mesh() == mesh &&
+                                 layout->spec().device_map.kind() == DeviceMap::Kind::kIdentity &&
+                                 mesh.rank() == machine_.shape().rank();
+  if (!spec.places) return is_by_coordinates ? std::optional(Box::whole(mesh)) : std::nullopt;
+  if (!is_by_coordinates) {
+    return Error{
+        ErrorCode::kNotSupported,
+        cat(spec.name, ": only places by coordinates, in a memory per place, can be chosen")};
   }
-  return false;
+  const Box& box = *spec.places;
+  const std::size_t rank = mesh.rank();
+  bool is_inside = box.from.size() == rank && box.to.size() == rank;
+  for (std::size_t axis = 0; axis < rank && is_inside; ++axis) {
+    is_inside = 0 <= box.from[axis] && box.from[axis] <= box.to[axis] && box.to[axis] <= mesh[axis];
+  }
+  if (is_inside) return spec.places;
+  return Error{ErrorCode::kOutOfRange,
+               cat(spec.name, ": its places are not on its mesh of ", bracketed(mesh.extents()))};
 }
 
 Status EmbeddedDevice::check_overlap(const EmbeddedBuffer& buffer) const {
@@ -127,12 +157,14 @@ Result<BufferId> EmbeddedDevice::add(BufferSpec spec) {
   TESSERA_TRY(const std::size_t space, moves::memory_of(stored, machine_));
   TESSERA_TRY(Placement on_parts, moves::on_endpoints(stored, machine_));
   TESSERA_TRY(BufferPlaces places, BufferPlaces::make(on_parts, parts_));
+  TESSERA_TRY(std::optional<Box> held, places_of(spec, on_parts.mesh(), memories_[space]));
   const std::unique_lock lock(mutex_);
   auto made = std::make_shared<EmbeddedBuffer>(
       BufferFacts{.name = std::move(spec.name), .placement = spec.placement, .on_parts = on_parts},
       std::move(places));
   if (on_parts.mesh() != spec.placement.mesh()) made->facts.placement = on_parts;
   made->facts.space = space;
+  made->facts.places = std::move(held);
   made->facts.shard_bytes = on_parts.shard_bytes();
   made->offsets = std::move(spec.offsets);
   made->cells = Cells::of(on_parts.atom());
@@ -142,7 +174,9 @@ Result<BufferId> EmbeddedDevice::add(BufferSpec spec) {
       made->layer_bytes,
       (Checked(ceil_div(on_parts.shard_bytes(), align)) * align).value("the bytes of a shard"));
   TESSERA_TRY(made->facts.allocated_bytes,
-              (Checked(made->layer_bytes) * made->places.count()).value("the bytes of a buffer"));
+              (Checked(made->layer_bytes) *
+               (made->facts.places ? made->facts.places->elements() : made->places.count()))
+                  .value("the bytes of a buffer"));
   TESSERA_CHECK_OK((Checked(made->layer_bytes) * made->places.layers()).value("stacked bytes"));
   made->family = static_cast<std::uint32_t>(buffers_.size());
   if (spec.alias) {
@@ -152,10 +186,13 @@ Result<BufferId> EmbeddedDevice::add(BufferSpec spec) {
   TESSERA_CHECK_OK(check_offsets(*made));
   TESSERA_CHECK_OK(check_overlap(*made));
   TESSERA_CHECK_OK(memories_[space].reserve());
-  for (std::int64_t place = 0; place < made->places.count(); ++place) {
-    const std::int64_t end = made->offset_on(made->places.part(place)) + made->part_bytes();
-    peak_bytes_ = std::max(peak_bytes_, end);
-    if (made->offsets.by_class.empty()) break;
+  if (made->offsets.by_class.empty()) {
+    peak_bytes_ = std::max(peak_bytes_, made->offsets.same + made->part_bytes());
+  } else {
+    made->for_each_place([&](std::int64_t place) {
+      const std::int64_t end = made->offset_on(made->places.part(place)) + made->part_bytes();
+      peak_bytes_ = std::max(peak_bytes_, end);
+    });
   }
   if (!spec.alias) poison(*made, false);
   buffers_.push_back(std::move(made));

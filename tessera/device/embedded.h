@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string_view>
@@ -36,6 +37,38 @@ struct EmbeddedBuffer {
   mutable std::atomic<bool> is_lost = false;
 
   std::int64_t part_bytes() const { return layer_bytes * places.layers(); }
+  /// Whether a place has memory for it.
+  bool has(std::int64_t place) const {
+    if (!facts.places) return true;
+    const Shape& mesh = places.mesh();
+    for (std::size_t axis = mesh.rank(); axis-- > 0; place /= mesh[axis]) {
+      const std::int64_t at = place % mesh[axis];
+      if (at < facts.places->from[axis] || at >= facts.places->to[axis]) return false;
+    }
+    return true;
+  }
+  /// Calls `visit` with every place that has memory for it, in order.
+  template <typename Visit>
+  void for_each_place(const Visit& visit) const {
+    if (!facts.places) {
+      for (std::int64_t place = 0; place < places.count(); ++place) visit(place);
+      return;
+    }
+    const Box& box = *facts.places;
+    Place place = box.from;
+    for (std::size_t axis = 0; axis < box.from.size(); ++axis) {
+      if (box.from[axis] >= box.to[axis]) return;
+    }
+    while (true) {
+      visit(places.mesh().linear(place));
+      std::size_t axis = place.size();
+      while (axis > 0 && ++place[axis - 1] == box.to[axis - 1]) {
+        --axis;
+        place[axis] = box.from[axis];
+      }
+      if (axis == 0) return;
+    }
+  }
   std::int64_t offset_on(std::int64_t part) const {
     if (offsets.by_class.empty()) return offsets.same;
     return offsets.by_class[(*offsets.class_of)[static_cast<std::size_t>(part)]];
@@ -92,6 +125,8 @@ class EmbeddedDevice final : public Device {
     return memory_of(buffer).begin(part) + buffer.offset_on(part) +
            buffer.places.layer(place) * buffer.layer_bytes;
   }
+  Result<std::optional<Box>> places_of(const BufferSpec& spec, const Shape& mesh,
+                                       const EmbeddedMemory& memory) const;
   Status check_offsets(const EmbeddedBuffer& buffer) const;
   Status check_offset(const EmbeddedBuffer& buffer, std::int64_t part) const;
   Status check_overlap(const EmbeddedBuffer& buffer) const;

@@ -30,6 +30,15 @@ Status EmbeddedDevice::check_box(const EmbeddedBuffer& buffer, std::int64_t plac
     return Error{ErrorCode::kOutOfRange, cat(buffer.facts.name, " has ", buffer.places.count(),
                                              " places, no place ", place)};
   }
+  if (!buffer.has(place)) {
+    const EmbeddedMemory& memory = memory_of(buffer);
+    Error error{ErrorCode::kOutOfRange, cat(buffer.facts.name, " has no memory on ",
+                                            memory.name_of(machine_, buffer.places.part(place)))};
+    error.reasons = {{"not_on_place",
+                      {{"tensor", buffer.facts.name},
+                       {"place", memory.coordinates(machine_, buffer.places.part(place))}}}};
+    return error;
+  }
   Checked elements(1);
   for (const SlotLoop& loop : box.loops) {
     if (loop.extent < 0) {

@@ -26,6 +26,7 @@ class EmbeddedMemory {
   /// Reserves its address space, if that has not happened yet.
   Status reserve();
 
+  bool is_per_place() const { return owner_ == target::MemorySpace::Owner::kPlace; }
   std::int64_t first_part() const { return first_part_; }
   std::int64_t parts() const { return parts_; }
   std::int64_t align_bytes() const { return align_bytes_; }

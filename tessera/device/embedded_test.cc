@@ -302,6 +302,56 @@ TEST(Embedded, PlacesBuffersAtOffsetsByClass) {
   expect_fault(past, ErrorCode::kDoesNotFit, {"past_memory", {1}, 60});
 }
 
+TEST(Embedded, KeepsABufferOnSomePlacesOnly) {
+  const auto device = *make_embedded(test::plain_machine({2, 3}, 64), {.checked = true});
+  // One element each on the four places of columns 1 and 2, in a mesh of six places.
+  LayoutSpec spec;
+  spec.form = layout_of("tensor<2x2xi32, pyflame.Grid(2, 2)>").form();
+  spec.form.mesh = *Shape::make({2, 3});
+  spec.form.fills.push_back(Fill::fixed(1, 1));
+  spec.dtype = DType::kI32;
+  spec.atom = Atom::scalar(DType::kI32);
+  const Layout right = *Layout::make(spec);
+  const Box columns{{0, 1}, {2, 3}};
+  const BufferId x =
+      *device->add({.name = "x", .placement = right, .space = "", .places = columns});
+  EXPECT_EQ(device->use().allocated_bytes, 16);
+  EXPECT_EQ(device->find(x)->places, columns);
+  for (const std::int64_t place : {1, 2, 4, 5}) {
+    ASSERT_TRUE(test::write_element(*device, x, place, 0, 32, 7).ok()) << place;
+  }
+  const Error none = test::write_element(*device, x, 3, 0, 32, 7).error();
+  EXPECT_EQ(none.code, ErrorCode::kOutOfRange);
+  ASSERT_EQ(none.reasons.size(), 1U);
+  EXPECT_EQ(none.reasons[0].name, "not_on_place");
+  EXPECT_EQ(none.reasons[0].numbers("place"), (std::vector<std::int64_t>{1, 0}));
+  // The same bytes are free on column 0, and only there.
+  spec.form.fills.back() = Fill::fixed(1, 0);
+  const Layout left = *Layout::make(spec);
+  EXPECT_EQ(device->add({.name = "y", .placement = left, .space = ""}).error().code,
+            ErrorCode::kBadBuffer);
+  EXPECT_EQ(
+      device->add({.name = "y", .placement = left, .space = "", .places = Box{{0, 0}, {2, 2}}})
+          .error()
+          .code,
+      ErrorCode::kBadBuffer);
+  const BufferId y =
+      *device->add({.name = "y", .placement = left, .space = "", .places = Box{{0, 0}, {2, 1}}});
+  ASSERT_TRUE(test::write_element(*device, y, 3, 0, 32, 9).ok());
+  EXPECT_EQ(*test::read_element(*device, x, 4, 0, 32), 7U);
+  for (const Box& wrong : {Box{{0, 1}, {2, 4}}, Box{{-1, 0}, {1, 1}}, Box{{0}, {1}}}) {
+    EXPECT_EQ(
+        device->add({.name = "z", .placement = left, .space = "", .places = wrong}).error().code,
+        ErrorCode::kOutOfRange);
+  }
+  const Layout flat = *Layout::row_major(*Shape::make({2}), DType::kI32);
+  EXPECT_EQ(
+      device->add({.name = "z", .placement = flat, .space = "", .places = columns}).error().code,
+      ErrorCode::kNotSupported);
+  ASSERT_TRUE(device->release(x).ok());
+  EXPECT_EQ(*test::read_element(*device, y, 3, 0, 32), 9U);
+}
+
 TEST(Embedded, HasBanksAndSharedMemories) {
   const auto device = *make_embedded(**find_machine("wormhole"), {.checked = true});
   // 96 tiles of 32x32 are dealt out over 12 banks: page 13 is the second of bank 1.

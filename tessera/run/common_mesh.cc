@@ -65,6 +65,28 @@ std::int64_t reach_on(const Form& form, std::size_t axis) {
   return std::max<std::int64_t>(last, 0) + 1;
 }
 
+Box places_around(const Form& form) {
+  Box box;
+  for (std::size_t axis = 0; axis < form.mesh.rank(); ++axis) {
+    std::int64_t first = 0;
+    for (const Fill& fill : form.fills) {
+      const bool begins = fill.axis == static_cast<int>(axis) && fill.kind == Fill::Kind::kFixed;
+      if (begins) first += fill.value;
+    }
+    box.from.push_back(std::clamp<std::int64_t>(first, 0, form.mesh[axis] - 1));
+    box.to.push_back(std::clamp(reach_on(form, axis), box.from.back() + 1, form.mesh[axis]));
+  }
+  return box;
+}
+
+Box around_both(Box a, const Box& b) {
+  for (std::size_t axis = 0; axis < a.from.size(); ++axis) {
+    a.from[axis] = std::min(a.from[axis], b.from[axis]);
+    a.to[axis] = std::max(a.to[axis], b.to[axis]);
+  }
+  return a;
+}
+
 bool is_said(const Form& form, std::size_t axis) {
   const int a = static_cast<int>(axis);
   return std::ranges::any_of(form.fills, [&](const Fill& fill) { return fill.axis == a; }) ||

@@ -5,6 +5,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/layout/layout.h"
+#include "tessera/layout/regions.h"
 #include "tessera/target/machine.h"
 
 namespace tessera::run {
@@ -22,6 +23,10 @@ Result<Layout> on_coordinates(const Layout& layout, const Machine& machine);
 
 /// One past the last coordinate that a form uses on a mesh axis.
 std::int64_t reach_on(const Form& form, std::size_t axis);
+/// The smallest box that certainly has all places of a form: from where it begins to its reach.
+Box places_around(const Form& form);
+/// The smallest box with two others in it.
+Box around_both(Box a, const Box& b);
 /// Whether a digit or a fill says where on a mesh axis the data are.
 bool is_said(const Form& form, std::size_t axis);
 

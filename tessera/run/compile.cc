@@ -128,8 +128,10 @@ Result<Execution> compile(const graph::Graph& graph, const Machine& machine,
     const std::string named = layout.spec().space;
     const graph::Kind kind = graph.values[v].kind;
     const bool stays = kind == graph::Kind::kParameter || kind == graph::Kind::kConstant;
+    Box places = places_around(layout.form());
     made.buffers.push_back({graph.values[v].name, std::move(layout),
-                            named.empty() ? machine.data_space : named, 0, stays ? end : 1, 0, 0});
+                            named.empty() ? machine.data_space : named, 0, stays ? end : 1, 0, 0,
+                            std::move(places)});
   }
   TESSERA_TRY(const FittingSteps fitting,
               FittingSteps::make(made, order, options.may_divide_otherwise));

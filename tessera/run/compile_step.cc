@@ -33,22 +33,18 @@ bool is_stored_as_other(const Layout& layout) { return layout.atom().storage != 
 
 bool is_partial(const Layout& layout) { return !ops::partial_axes(layout).empty(); }
 
-/// All of a tensor on every place that may work, which is one below `reach` along each axis.
-Result<Layout> everywhere(const graph::TensorType& type, const Shape& mesh,
-                          const std::vector<std::int64_t>& reach) {
+/// All of a tensor on every place that may work.
+Result<Layout> everywhere(const graph::TensorType& type, const ops::WorkMap& work) {
   TESSERA_TRY(const Layout flat, Layout::row_major(type.shape, type.dtype));
   LayoutSpec spec = flat.spec();
-  spec.form.mesh = mesh;
-  for (std::size_t a = 0; a < mesh.rank(); ++a) {
-    spec.form.fills.push_back(Fill::replicate(static_cast<int>(a), reach[a]));
+  spec.form.mesh = work.mesh();
+  const Box places = places_around(work.form());
+  for (std::size_t a = 0; a < places.from.size(); ++a) {
+    const auto axis = static_cast<int>(a);
+    spec.form.fills.push_back(Fill::replicate(axis, places.to[a] - places.from[a]));
+    if (places.from[a] > 0) spec.form.fills.push_back(Fill::fixed(axis, places.from[a]));
   }
   return Layout::make(std::move(spec));
-}
-
-std::vector<std::int64_t> reach_of(const ops::WorkMap& work) {
-  std::vector<std::int64_t> reach;
-  for (std::size_t a = 0; a < work.mesh().rank(); ++a) reach.push_back(reach_on(work.form(), a));
-  return reach;
 }
 
 }  // namespace
@@ -77,8 +73,9 @@ bool StepCompiler::kernels_have_own_memory() const {
 
 BufferNumber StepCompiler::add_buffer(std::string name, Layout layout, std::int64_t from,
                                       std::int64_t to) {
+  Box places = places_around(layout.form());
   made_.buffers.push_back({std::move(name), std::move(layout), made_.machine.data_space,
-                           4 * number_ + from, 4 * number_ + to, 0, 0});
+                           4 * number_ + from, 4 * number_ + to, 0, 0, std::move(places)});
   return made_.buffers.size() - 1;
 }
 
@@ -242,6 +239,8 @@ Status StepCompiler::extend(std::size_t i, const Layout& operand, BufferNumber f
       add_buffer(cat(value_name(node().inputs[i]), " with halos"), parts[0].to, 0, 2);
   for (const ops::HaloPart& part : parts) {
     step.bring.push_back({from, to, Placement(part.from), Placement(part.to)});
+    Box& places = made_.buffers[to].places;
+    places = around_both(std::move(places), places_around(part.to.form()));
   }
   step.inputs[i] = OperandSource{
       to, std::make_shared<const Extended>(Extended{operand, supply.halos, std::move(parts)})};
@@ -299,7 +298,7 @@ Status StepCompiler::bring(std::size_t i, Step& step) {
     if (in_panels) return ok_status();
   }
   if (!is_complete || supply->has_halos()) {
-    TESSERA_TRY(wanted, everywhere(type, made_.mesh, reach_of(step.work)));
+    TESSERA_TRY(wanted, everywhere(type, step.work));
   }
   const BufferNumber to =
       add_buffer(cat(value_name(value), " where it is read"), std::move(wanted), 0, 2);

@@ -6,9 +6,13 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/sort_stably.h"
+#include "tessera/run/sub_meshes.h"
 
 namespace tessera::run {
 namespace {
+
+/// Rather than with smaller blocks on the same places, tensors are tried on places of their own.
+constexpr std::int64_t kLeastTogether = 256;
 
 /// A dim that may be cut along a mesh axis.
 struct Cuttable {
@@ -128,23 +132,60 @@ Result<Layout> default_layout(const graph::Value& value, const Machine& machine,
   return Layout::make(std::move(spec));
 }
 
+namespace {
+
+/// Default layouts, each on places of its own if they are to be apart; those that are given.
+Result<std::vector<Layout>> layouts_for(const graph::Graph& graph, const Machine& machine,
+                                        const std::vector<std::optional<Layout>>& given,
+                                        std::int64_t most, bool are_apart) {
+  std::vector<Layout> defaults;
+  for (std::size_t v = 0; v < graph.values.size(); ++v) {
+    if (v < given.size() && given[v]) continue;
+    TESSERA_TRY(Layout layout, default_layout(graph.values[v], machine, most));
+    defaults.push_back(std::move(layout));
+  }
+  if (are_apart) {
+    TESSERA_TRY(defaults, apart(std::move(defaults), machine.shape()));
+  }
+  std::vector<Layout> all;
+  std::size_t next = 0;
+  for (std::size_t v = 0; v < graph.values.size(); ++v) {
+    const bool is_given = v < given.size() && given[v].has_value();
+    all.push_back(is_given ? *given[v] : std::move(defaults[next++]));
+  }
+  return all;
+}
+
+/// Whether parameters stay in the memory of places, all the time.
+bool keeps_parameters_on_places(const graph::Graph& graph, const Machine& machine) {
+  const target::MemorySpace* const space = machine.find_space(machine.data_space);
+  if (space == nullptr || space->owner != target::MemorySpace::Owner::kPlace) return false;
+  return std::ranges::any_of(graph.values, [&](const graph::Value& value) {
+    return value.kind != graph::Kind::kComputed && space_for(value, machine) == machine.data_space;
+  });
+}
+
+}  // namespace
+
 Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
                                         const std::vector<std::optional<Layout>>& layouts) {
   TESSERA_CHECK_OK(machine.check());
-  CompileOptions options;
+  struct Way {
+    bool are_apart = false;
+    bool may_divide_otherwise = false;
+    std::int64_t least = 1;  ///< elements of the smallest blocks that are tried
+  };
+  std::vector<Way> ways = {{false, false, 1}, {false, true, 1}};
+  if (keeps_parameters_on_places(graph, machine)) {
+    ways = {{false, false, kLeastTogether}, {true, true, 1}, {false, true, 1}};
+  }
   Error does_not_fit{ErrorCode::kDoesNotFit, ""};
-  for (const bool otherwise : {false, true}) {
-    options.may_divide_otherwise = otherwise;
-    for (std::int64_t most = 4096; most >= 1; most /= 4) {
-      std::vector<Layout> all;
-      for (std::size_t v = 0; v < graph.values.size(); ++v) {
-        if (v < layouts.size() && layouts[v]) {
-          all.push_back(*layouts[v]);
-          continue;
-        }
-        TESSERA_TRY(Layout layout, default_layout(graph.values[v], machine, most));
-        all.push_back(std::move(layout));
-      }
+  for (const Way& way : ways) {
+    CompileOptions options;
+    options.may_divide_otherwise = way.may_divide_otherwise;
+    for (std::int64_t most = 4096; most >= way.least; most /= 4) {
+      TESSERA_TRY(const std::vector<Layout> all,
+                  layouts_for(graph, machine, layouts, most, way.are_apart));
       Result<Execution> made = compile(graph, machine, all, options);
       if (made || made.error().code != ErrorCode::kDoesNotFit) return made;
       does_not_fit = made.error();

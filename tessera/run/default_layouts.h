@@ -22,7 +22,10 @@ Result<Layout> default_layout(const graph::Value& value, const Machine& machine,
 /// Compiles a graph with these layouts, and default layouts for values without one: with the
 /// largest blocks (of 4096, 1024, .., 1 elements) with which the execution fits. First all work is
 /// divided as outputs are; only if no blocks fit so, some as the largest operands are, or in
-/// panels. Errors: those of compile; kDoesNotFit if it fits with none.
+/// panels. Where parameters stay in the memory of places, blocks of less than 256 elements are only
+/// tried after this: every value on places of its own (sub_meshes.h), so that no place has a part
+/// of all of them, and work divided in any of these ways.
+/// Errors: those of compile; kDoesNotFit if it fits with none.
 Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
                                         const std::vector<std::optional<Layout>>& layouts);
 

@@ -10,6 +10,7 @@
 #include "tessera/layout/view.h"
 #include "tessera/run/elements.h"
 #include "tessera/run/local_boxes.h"
+#include "tessera/run/memory_plan.h"
 #include "tessera/run/place_work.h"
 #include "tessera/run/tile_memory.h"
 
@@ -151,8 +152,10 @@ class Runner {
     for (std::size_t b = 0; b < live_.size(); ++b) {
       const Buffer& buffer = execution_.buffers[b];
       if (live_[b] || buffer.from != moment) continue;
-      TESSERA_TRY(live_[b], device_.add({buffer.name, Placement(buffer.layout), buffer.space,
-                                         device::Offsets(buffer.offset), std::nullopt}));
+      device::BufferSpec spec{buffer.name, Placement(buffer.layout), buffer.space,
+                              device::Offsets(buffer.offset)};
+      if (is_in_places(buffer, execution_.machine)) spec.places = buffer.places;
+      TESSERA_TRY(live_[b], device_.add(std::move(spec)));
     }
     return ok_status();
   }

@@ -11,6 +11,7 @@
 #include "tessera/base/result.h"
 #include "tessera/graph/graph.h"
 #include "tessera/layout/placement.h"
+#include "tessera/layout/regions.h"
 #include "tessera/ops/loops.h"
 #include "tessera/ops/work_map.h"
 #include "tessera/run/local_boxes.h"
@@ -46,8 +47,10 @@ namespace tessera::run {
 // in the memory where it is.
 //
 // Each buffer has a lifetime in moments (step k has the moments 4k to 4k + 3: bring, compute, move,
-// retype) and an offset that is the same on every place. The offsets are planned before anything
-// runs: an execution that does not fit is an error, which names the moment and the tensors.
+// retype), a box of places that have memory for it, and an offset that is the same on all of them.
+// Buffers that are on no place together may have the same bytes. The offsets are planned before
+// anything runs: an execution that does not fit is an error, which names the place, the moment and
+// the tensors.
 //
 // Worked example: y = matmul(x, w) with x, w and y on Grid(2, 2). The work is divided as y is: i by
 // 2 rows of places, j by 2 columns.
@@ -65,7 +68,7 @@ namespace tessera::run {
 
 using BufferNumber = std::size_t;
 
-/// Memory for a tensor, on every place of the mesh that has a part of it.
+/// Memory for a tensor, on the places of the mesh that have a part of it, and those between them.
 struct Buffer {
   std::string name;
   Layout layout;  ///< on the mesh of the execution
@@ -74,6 +77,7 @@ struct Buffer {
   std::int64_t to = 0;      ///< one past the last
   std::int64_t bytes = 0;   ///< on each part of the memory
   std::int64_t offset = 0;  ///< in its memory
+  Box places = {};          ///< coordinates; in a memory of places, only these have it
 };
 
 /// Elements [start, start + count) of a dim.

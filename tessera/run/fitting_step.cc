@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/layout/regions.h"
+#include "tessera/memory/mesh/place_loads.h"
 #include "tessera/run/memory_plan.h"
 
 namespace tessera::run {
@@ -77,24 +78,37 @@ Result<FittingSteps> FittingSteps::make(const Execution& made,
   return steps;
 }
 
-/// The bytes of a place at the fullest moment of the step that was just made.
+/// The bytes of the fullest place that has a buffer of the step that was just made, at the fullest
+/// moment of the step.
 Result<std::int64_t> FittingSteps::need(const Execution& made, std::size_t number) const {
   const auto at = static_cast<std::int64_t>(number);
+  const graph::Node& node = made.graph.nodes[order_[number]];
   std::int64_t most = 0;
+  std::vector<memory::PlaceLoad> loads;
   for (std::int64_t moment = 4 * at; moment < 4 * at + 4; ++moment) {
-    Checked sum(0);
+    loads.clear();
     for (std::size_t v = 0; v < value_bytes_.size(); ++v) {
       if (made_at_[v] > at || (made_at_[v] == at && made.buffers[v].from > moment)) continue;
-      if (last_read_[v] > at || made.buffers[v].to > moment) sum += value_bytes_[v];
+      const bool is_live = last_read_[v] > at || made.buffers[v].to > moment;
+      if (is_live) loads.push_back({made.buffers[v].places, value_bytes_[v]});
     }
+    std::vector<Box> touched;
     for (std::size_t b = value_bytes_.size(); b < made.buffers.size(); ++b) {
       const Buffer& buffer = made.buffers[b];
       if (buffer.from > moment || buffer.to <= moment) continue;
       if (buffer.space != made.machine.data_space) continue;
       TESSERA_TRY(const std::int64_t bytes, bytes_of(buffer, made.machine));
-      sum += bytes;
+      loads.push_back({buffer.places, bytes});
+      touched.push_back(buffer.places);
     }
-    most = std::max(most, sum.saturated());
+    for (const std::vector<graph::ValueId>* values : {&node.inputs, &node.outputs}) {
+      for (const graph::ValueId v : *values) {
+        if (v != graph::kAbsent && value_bytes_[v] > 0) touched.push_back(made.buffers[v].places);
+      }
+    }
+    for (const Box& places : touched) {
+      most = std::max(most, memory::fullest_place_in(places, loads).bytes);
+    }
   }
   return most;
 }

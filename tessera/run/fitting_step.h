@@ -16,8 +16,8 @@ namespace tessera::run {
 /// there: as outputs are divided, as the largest operand is, then in 2, 4, 8, .. panels of either.
 /// The first that fits is taken; if none does, the one that needs least.
 ///
-/// What is compared is the sum of buffers at the fullest moment of a step, without gaps between
-/// them; whether an execution fits is decided by plan_memory.
+/// What is compared is the sum of buffers on the fullest place at the fullest moment of a step,
+/// without gaps between them; whether an execution fits is decided by plan_memory.
 class FittingSteps {
  public:
   /// `order` are the nodes of the steps. The buffers of the graph's values exist.
@@ -33,7 +33,7 @@ class FittingSteps {
 
   std::vector<std::size_t> order_;
   bool may_divide_otherwise_ = true;
-  std::vector<std::int64_t> value_bytes_;      ///< on each place; 0 elsewhere
+  std::vector<std::int64_t> value_bytes_;      ///< on each place that has it; 0 in other memories
   std::vector<std::int64_t> made_at_;          ///< by value: a position, -1 for what is given
   std::vector<std::int64_t> last_read_;        ///< by value: a position, -1 for none
   std::optional<std::int64_t> capacity_ = {};  ///< of a place; empty where it is not known

@@ -135,6 +135,17 @@ class Fields {
     if (!value.is_array()) miss(key, "a list");
     return value;
   }
+  /// A list of [from, to], one per axis.
+  Box ranges(std::string_view key) {
+    Box box;
+    for (const Json& range : list(key)) {
+      const bool is_range = range.size() == 2 && range[0].is_integer() && range[1].is_integer();
+      if (!is_range) miss(key, "a list of [from, to]");
+      box.from.push_back(is_range ? range[0].get<std::int64_t>() : 0);
+      box.to.push_back(is_range ? range[1].get<std::int64_t>() : 0);
+    }
+    return box;
+  }
   Status status() const {
     if (error_) return *error_;
     return ok_status();
@@ -218,6 +229,7 @@ Result<plan::PlannedBuffer> read_buffer(const Json& json, const std::string& whe
   buffer.to = fields.integer("to");
   buffer.bytes = fields.integer("bytes");
   buffer.offset = fields.integer("offset");
+  if (json.contains("places")) buffer.places = fields.ranges("places");
   TESSERA_CHECK_OK(fields.status());
   return buffer;
 }
@@ -229,6 +241,22 @@ Json bare_model_json(graph::Graph graph) {
 }
 
 }  // namespace
+
+Json buffer_json(const plan::PlannedBuffer& buffer) {
+  Json json;
+  json["name"] = buffer.name;
+  json["space"] = buffer.space;
+  json["from"] = buffer.from;
+  json["to"] = buffer.to;
+  json["bytes"] = buffer.bytes;
+  json["offset"] = buffer.offset;
+  if (buffer.places.from.empty()) return json;
+  json["places"] = Json::array();
+  for (std::size_t axis = 0; axis < buffer.places.from.size(); ++axis) {
+    json["places"].push_back({buffer.places.from[axis], buffer.places.to[axis]});
+  }
+  return json;
+}
 
 std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph,
                       const Machine& machine) {
@@ -260,14 +288,7 @@ std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph,
   for (const plan::PlannedOp& op : plan.ops) json["ops"].push_back(op_json(op, graph));
   json["buffers"] = Json::array();
   for (const plan::PlannedBuffer& buffer : plan.buffers) {
-    Json each;
-    each["name"] = buffer.name;
-    each["space"] = buffer.space;
-    each["from"] = buffer.from;
-    each["to"] = buffer.to;
-    each["bytes"] = buffer.bytes;
-    each["offset"] = buffer.offset;
-    json["buffers"].push_back(std::move(each));
+    json["buffers"].push_back(buffer_json(buffer));
   }
   json["graph"] = bare_model_json(graph);
   return dump(json) + "\n";

@@ -27,6 +27,9 @@ inline constexpr int kPlanFormat = 1;
 std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph,
                       const Machine& machine);
 
+/// One of its buffers, with "places" where only some places of a mesh have it.
+Json buffer_json(const plan::PlannedBuffer& buffer);
+
 /// The plan of a file. Law: read_plan(plan_json(p, g, m), g) gives the layouts, work, order,
 /// offsets and figures of p. Errors: kSyntax for a text that is no JSON, or has no plan of this
 /// format; kContradiction for a plan of another model; kBadJson, naming the field, for one that is

@@ -113,8 +113,7 @@ Result<RepricedPlan> price_plan(const plan::ModelPlan& plan, const graph::Graph&
     priced.seconds = *priced.cycles / static_cast<double>(*machine.clock_hz);
   }
   for (const run::Buffer& buffer : execution.buffers) {
-    priced.buffers.push_back(
-        {buffer.name, buffer.space, buffer.from, buffer.to, buffer.bytes, buffer.offset});
+    priced.buffers.push_back(plan::planned(buffer, machine));
   }
   priced.spaces = execution.spaces;
   return priced;

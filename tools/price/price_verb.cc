@@ -99,12 +99,7 @@ Json answer_json(const RepricedPlan& priced, const WholePlan& whole) {
   for (const RepricedOp& op : priced.ops) json["ops"].push_back(op_json(op));
   json["buffers"] = Json::array();
   for (const plan::PlannedBuffer& buffer : priced.buffers) {
-    json["buffers"].push_back({{"name", buffer.name},
-                               {"space", buffer.space},
-                               {"from", buffer.from},
-                               {"to", buffer.to},
-                               {"bytes", buffer.bytes},
-                               {"offset", buffer.offset}});
+    json["buffers"].push_back(buffer_json(buffer));
   }
   json["peak_bytes"] = Json::object();
   for (const run::SpaceNeed& need : priced.spaces) json["peak_bytes"][need.space] = need.peak_bytes;

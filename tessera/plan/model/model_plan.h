@@ -11,6 +11,7 @@
 #include "tessera/base/result.h"
 #include "tessera/graph/graph.h"
 #include "tessera/layout/layout.h"
+#include "tessera/layout/regions.h"
 #include "tessera/ops/work_map.h"
 #include "tessera/run/execution.h"
 #include "tessera/target/machine.h"
@@ -116,6 +117,7 @@ struct PlannedBuffer {
   std::int64_t to = 0;    ///< one past the last
   std::int64_t bytes = 0;
   std::int64_t offset = 0;  ///< the same in each part of the memory
+  Box places = {};  ///< the coordinates whose places have it; without axes, all parts have it
 };
 
 /// What another way of planning takes; empty where it cannot be carried out or priced.
@@ -165,6 +167,9 @@ Result<ModelPlan> plan_model(const graph::Graph& graph, const Machine& machine,
 /// run::compile.
 Result<run::Execution> execution_of(const ModelPlan& plan, const graph::Graph& graph,
                                     const Machine& machine);
+
+/// What a plan says of a buffer.
+PlannedBuffer planned(const run::Buffer& buffer, const Machine& machine);
 
 /// A hash of a machine's description, 16 hexadecimal digits.
 std::string target_hash(const Machine& machine);

@@ -286,13 +286,22 @@ Status describe(Decisions& decisions, const Fitting& found, ModelPlan& plan) {
   plan.moved_bytes = moved.saturated();
   plan.spaces = execution.spaces;
   for (const run::Buffer& buffer : execution.buffers) {
-    plan.buffers.push_back(
-        {buffer.name, buffer.space, buffer.from, buffer.to, buffer.bytes, buffer.offset});
+    plan.buffers.push_back(planned(buffer, execution.machine));
   }
   return ok_status();
 }
 
 }  // namespace
+
+PlannedBuffer planned(const run::Buffer& buffer, const Machine& machine) {
+  return {buffer.name,
+          buffer.space,
+          buffer.from,
+          buffer.to,
+          buffer.bytes,
+          buffer.offset,
+          run::is_in_places(buffer, machine) ? buffer.places : Box{}};
+}
 
 std::string target_hash(const Machine& machine) {
   std::uint64_t hash = 0;

@@ -153,6 +153,7 @@ TEST(ValidatePlan, FindsEveryFlaw) {
   has(PlanFlaw::kTooMuchMemory, [](ModelPlan& plan) { plan.buffers[0].offset = 36864; });
   has(PlanFlaw::kTooMuchMemory, [](ModelPlan& plan) { plan.buffers[0].offset = -16; });
   has(PlanFlaw::kTooMuchMemory, [](ModelPlan& plan) { plan.buffers[0].bytes += 16; });
+  has(PlanFlaw::kTooMuchMemory, [](ModelPlan& plan) { plan.buffers[0].places.to[0] = 0; });
   has(PlanFlaw::kDoesNotRun, [](ModelPlan& plan) { std::swap(plan.ops[0], plan.ops[2]); });
   has(PlanFlaw::kWrongPrice, [](ModelPlan& plan) { plan.ops[0].compute_cycles += 1; });
   has(PlanFlaw::kWrongSum, [](ModelPlan& plan) { plan.cycles += 1; });

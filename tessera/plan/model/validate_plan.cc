@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <utility>
 
 #include "tessera/base/text.h"
 #include "tessera/run/common_mesh.h"
+#include "tessera/run/memory_plan.h"
 #include "tessera/run/predict.h"
 
 namespace tessera::plan {
@@ -58,6 +60,29 @@ void check_layouts(const ModelPlan& plan, const graph::Graph& graph, const Machi
   }
 }
 
+/// Whether some place has both: along every axis, coordinates of both. A buffer without axes is
+/// everywhere.
+bool meet_on_a_place(const PlannedBuffer& a, const PlannedBuffer& b) {
+  const std::size_t axes = std::min(
+      {a.places.from.size(), a.places.to.size(), b.places.from.size(), b.places.to.size()});
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    if (a.places.to[axis] <= b.places.from[axis] || b.places.to[axis] <= a.places.from[axis]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether places are enough for those that are needed.
+bool has_places(const Box& planned, const Box& needed) {
+  if (planned.from.empty()) return true;
+  bool has_all = planned.from.size() == needed.from.size();
+  for (std::size_t axis = 0; has_all && axis < needed.from.size(); ++axis) {
+    has_all = planned.from[axis] <= needed.from[axis] && needed.to[axis] <= planned.to[axis];
+  }
+  return has_all;
+}
+
 void check_buffers(const ModelPlan& plan, const Machine& machine, Findings& findings) {
   std::map<std::string, std::vector<const PlannedBuffer*>> by_space;
   for (const PlannedBuffer& each : plan.buffers) {
@@ -88,7 +113,7 @@ void check_buffers(const ModelPlan& plan, const Machine& machine, Findings& find
       for (std::size_t b = a + 1; b < list.size() && list[b]->from < list[a]->to; ++b) {
         const bool apart = list[a]->offset + list[a]->bytes <= list[b]->offset ||
                            list[b]->offset + list[b]->bytes <= list[a]->offset;
-        if (apart || list[b]->from >= list[b]->to) continue;
+        if (apart || list[b]->from >= list[b]->to || !meet_on_a_place(*list[a], *list[b])) continue;
         findings.add(PlanFlaw::kOverlap,
                      cat("'", list[a]->name, "' and '", list[b]->name, "' share bytes of ", name,
                          " at moment ", list[b]->from));
@@ -112,6 +137,10 @@ void check_run(const ModelPlan& plan, const graph::Graph& graph, const Machine& 
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const PlannedBuffer& planned = plan.buffers[b];
     const run::Buffer& needed = execution->buffers[b];
+    if (run::is_in_places(needed, machine) && !has_places(planned.places, needed.places)) {
+      findings.add(PlanFlaw::kTooMuchMemory,
+                   cat("'", planned.name, "' has no memory on some places that a run needs"));
+    }
     if (planned.bytes == needed.bytes && planned.from == needed.from && planned.to == needed.to) {
       continue;
     }
