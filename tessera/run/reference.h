@@ -11,8 +11,9 @@
 namespace tessera::run {
 
 /// The results of one node from whole tensors, one per input and null where one is left out: by the
-/// plain kernel in a single task, without layouts, places or moves. What a run does for the node is
-/// compared with it. Errors: those of kernels.
+/// plain kernel (perform_plainly) in a single task, without layouts, places or moves, and without
+/// the faster kernels of a run. What a run does for the node is compared with it. Errors: those of
+/// kernels.
 Result<std::vector<HostTensor>> evaluate_node(const graph::Graph& graph, const graph::Node& node,
                                               const std::vector<const HostTensor*>& inputs);
 
