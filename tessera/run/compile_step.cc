@@ -179,6 +179,63 @@ Result<bool> StepCompiler::bring_panels(std::size_t i, BufferNumber source, cons
   return true;
 }
 
+namespace {
+
+/// The dim of which the smallest part is read, by one factor, and that part.
+std::optional<Slice> part_that_is_read(const ops::Loops& loops, const ops::Access& access,
+                                       const Shape& shape) {
+  std::optional<Slice> found;
+  for (std::size_t d = 0; d < access.dims.size(); ++d) {
+    const ops::DimAccess& dim = access.dims[d];
+    if (dim.terms.size() > 1) continue;
+    Checked first(dim.start);
+    Checked last(dim.start);
+    for (const Term& term : dim.terms) {
+      const std::int64_t extent = loops.factors[static_cast<std::size_t>(term.dim)].extent;
+      (term.coef < 0 ? first : last) += Checked(term.coef) * (extent - 1);
+    }
+    if (first.overflowed() || last.overflowed()) continue;
+    const std::int64_t from = std::max<std::int64_t>(first.raw(), 0);
+    const std::int64_t to = std::min(last.raw() + 1, shape[d]);
+    if (from >= to || to - from == shape[d]) continue;
+    const bool is_smaller =
+        !found || static_cast<double>(to - from) * static_cast<double>(shape[found->dim]) <
+                      static_cast<double>(found->count) * static_cast<double>(shape[d]);
+    if (is_smaller) found = Slice{d, from, to - from};
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<bool> StepCompiler::bring_part(std::size_t i, BufferNumber source, Step& step) {
+  const graph::ValueId value = node().inputs[i];
+  if (!choice_.parts || is_partial(made_.buffers[source].layout)) return false;
+  graph::TensorType type = made_.graph.values[value].type;
+  const std::optional<Slice> part =
+      part_that_is_read(step.loops, *step.loops.inputs[i], type.shape);
+  if (!part) return false;
+  // The part is an operand of the same op whose indices begin with it.
+  ops::Loops loops = step.loops;
+  loops.inputs[i]->dims[part->dim].start -= part->start;
+  std::vector<std::int64_t> extents = type.shape.extents();
+  extents[part->dim] = part->count;
+  TESSERA_TRY(type.shape, Shape::make(std::move(extents)));
+  const ops::Access& access = *loops.inputs[i];
+  TESSERA_TRY(Layout layout, ops::layout_for_input(loops, access, type, step.work));
+  const Result<ops::Supply> supply = ops::supplies(loops, access, layout.form(), step.work);
+  if (!supply || !supply->complete || supply->has_halos()) return false;
+  const BufferNumber to =
+      add_buffer(cat("the part of ", value_name(value), " that is read"), std::move(layout), 0, 2);
+  Move move{source, to};
+  move.slice = part;
+  step.bring.push_back(std::move(move));
+  OperandSource brought{to};
+  brought.part = part;
+  step.inputs[i] = std::move(brought);
+  return true;
+}
+
 Result<ops::WorkMap> StepCompiler::on_one_place(const ops::Loops& loops) const {
   Form form;
   TESSERA_TRY(form.shape, loops.iterations());
@@ -280,6 +337,8 @@ Status StepCompiler::bring(std::size_t i, Step& step) {
   }
   read_until(value, 0);
   TESSERA_TRY(const BufferNumber source, unpacked(value, step));
+  TESSERA_TRY(const bool is_part, bring_part(i, source, step));
+  if (is_part) return ok_status();
   TESSERA_TRY(Layout wanted, ops::layout_for_input(step.loops, access, type, step.work));
   const Result<ops::Supply> supply = ops::supplies(step.loops, access, wanted.form(), step.work);
   const bool is_complete = supply && supply->complete;

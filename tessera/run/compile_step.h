@@ -58,6 +58,9 @@ class StepCompiler {
                                                  const graph::Types& outputs,
                                                  const ops::WorkMap& work) const;
   std::optional<Panels> panels_of(const Step& step) const;
+  /// Brings only the part of the input that is read; false where that is all of it, or where no
+  /// layout has it.
+  Result<bool> bring_part(std::size_t i, BufferNumber source, Step& step);
   /// Brings the input in panels; false where its elements do not follow the factor that they cut.
   Result<bool> bring_panels(std::size_t i, BufferNumber source, const Layout& whole, Step& step);
   Status extend(std::size_t i, const Layout& operand, BufferNumber from, const ops::Supply& supply,

@@ -2,10 +2,14 @@
 #include "tessera/run/default_layouts.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/sort_stably.h"
+#include "tessera/graph/passes/decompose.h"
+#include "tessera/ops/loops.h"
 #include "tessera/run/sub_meshes.h"
 
 namespace tessera::run {
@@ -14,6 +18,10 @@ namespace {
 /// Rather than with smaller blocks on the same places, tensors are tried on places of their own.
 constexpr std::int64_t kLeastTogether = 256;
 
+/// An op that reads all keys and values of a head on one place. Written as products and a softmax,
+/// its parts are divided further.
+constexpr const char* kNeedsAllKeys = "attention";
+
 /// A dim that may be cut along a mesh axis.
 struct Cuttable {
   std::size_t dim = 0;
@@ -21,6 +29,7 @@ struct Cuttable {
   std::int64_t extent = 1;
   std::int64_t places = 1;  ///< along the axis
   std::int64_t pieces = 1;
+  bool is_spared = false;  ///< only cut when others cannot be cut any more
 
   std::int64_t block() const { return ceil_div(extent, pieces); }
   std::int64_t most() const { return std::min(extent, places); }
@@ -65,15 +74,19 @@ std::vector<Cuttable> cuttable_dims(const Shape& shape, const Shape& mesh, std::
   return along_last_axes(dims, shape, mesh);
 }
 
-/// Halves the dim with the longest block until blocks are small enough or nothing can be cut.
+/// Halves the dim with the longest block, of those that are not spared if they can be cut, until
+/// blocks are small enough or nothing can be cut.
 void cut_blocks(std::vector<Cuttable>& dims, std::int64_t others, std::int64_t most) {
   while (true) {
     Checked block(others);
     Cuttable* longest = nullptr;
     for (Cuttable& dim : dims) {
       block *= dim.block();
-      const bool can_be_cut = dim.pieces < dim.most();
-      if (can_be_cut && (longest == nullptr || dim.block() > longest->block())) longest = &dim;
+      if (dim.pieces >= dim.most()) continue;
+      const bool is_better =
+          longest == nullptr || (longest->is_spared && !dim.is_spared) ||
+          (longest->is_spared == dim.is_spared && dim.block() > longest->block());
+      if (is_better) longest = &dim;
     }
     if (block.saturated() <= most || longest == nullptr) return;
     longest->pieces = std::min(2 * longest->pieces, longest->most());
@@ -91,11 +104,12 @@ const std::string& space_for(const graph::Value& value, const Machine& machine) 
 
 }  // namespace
 
-Result<Layout> default_layout(const graph::Value& value, const Machine& machine,
-                              std::int64_t most) {
+Result<Layout> default_layout(const graph::Value& value, const Machine& machine, std::int64_t most,
+                              const std::vector<std::size_t>& spared) {
   const Shape& shape = value.type.shape;
   const Shape mesh = machine.shape();
   std::vector<Cuttable> dims = cuttable_dims(shape, mesh, most);
+  for (Cuttable& dim : dims) dim.is_spared = std::ranges::find(spared, dim.dim) != spared.end();
   std::int64_t others = 1;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
     if (std::ranges::find(dims, d, &Cuttable::dim) != dims.end()) continue;
@@ -134,14 +148,62 @@ Result<Layout> default_layout(const graph::Value& value, const Machine& machine,
 
 namespace {
 
+/// Adds the dims of an operand that follow a factor.
+void add_dims(const std::optional<ops::Access>& access, int factor,
+              std::vector<std::size_t>& dims) {
+  for (std::size_t d = 0; access && d < access->dims.size(); ++d) {
+    const std::vector<Term>& terms = access->dims[d].terms;
+    if (std::ranges::find(terms, factor, &Term::dim) != terms.end()) dims.push_back(d);
+  }
+}
+
+/// For each value, the dims that are better left as they are: those that an op needs whole, such as
+/// the rows of a norm, and those over which it takes a sum that touches no other operand, such as
+/// the rows of an embedding's table. Cutting the latter leaves shares of all results, and makes
+/// nothing else smaller.
+std::vector<std::vector<std::size_t>> dims_to_spare(const graph::Graph& graph) {
+  std::vector<std::vector<std::size_t>> dims(graph.values.size());
+  for (const graph::Node& node : graph.nodes) {
+    std::vector<const graph::TensorType*> types;
+    for (const graph::ValueId v : node.inputs) {
+      types.push_back(v == graph::kAbsent ? nullptr : &graph.values[v].type);
+    }
+    graph::Types outputs;
+    for (const graph::ValueId v : node.outputs) outputs.push_back(graph.values[v].type);
+    const Result<ops::Loops> loops =
+        ops::loops_of(graph::Call(node.op, types, node.attributes, outputs.size()), outputs);
+    if (!loops) continue;
+    for (std::size_t f = 0; f < loops->factors.size(); ++f) {
+      const auto factor = static_cast<int>(f);
+      const ops::FactorKind kind = loops->factors[f].kind;
+      if (kind == ops::FactorKind::kPass) continue;
+      const auto has_it = [&](const std::optional<ops::Access>& access) {
+        return access && access->has(factor);
+      };
+      const bool is_shared = std::ranges::count_if(loops->inputs, has_it) > 1;
+      if (kind == ops::FactorKind::kReduce && is_shared) continue;
+      for (std::size_t i = 0; i < node.inputs.size() && i < loops->inputs.size(); ++i) {
+        if (node.inputs[i] != graph::kAbsent)
+          add_dims(loops->inputs[i], factor, dims[node.inputs[i]]);
+      }
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        add_dims(loops->outputs[o], factor, dims[node.outputs[o]]);
+      }
+    }
+  }
+  return dims;
+}
+
 /// Default layouts, each on places of its own if they are to be apart; those that are given.
 Result<std::vector<Layout>> layouts_for(const graph::Graph& graph, const Machine& machine,
                                         const std::vector<std::optional<Layout>>& given,
                                         std::int64_t most, bool are_apart) {
+  std::vector<std::vector<std::size_t>> spared(graph.values.size());
+  if (are_apart) spared = dims_to_spare(graph);
   std::vector<Layout> defaults;
   for (std::size_t v = 0; v < graph.values.size(); ++v) {
     if (v < given.size() && given[v]) continue;
-    TESSERA_TRY(Layout layout, default_layout(graph.values[v], machine, most));
+    TESSERA_TRY(Layout layout, default_layout(graph.values[v], machine, most, spared[v]));
     defaults.push_back(std::move(layout));
   }
   if (are_apart) {
@@ -165,11 +227,9 @@ bool keeps_parameters_on_places(const graph::Graph& graph, const Machine& machin
   });
 }
 
-}  // namespace
-
-Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
-                                        const std::vector<std::optional<Layout>>& layouts) {
-  TESSERA_CHECK_OK(machine.check());
+/// With the first layouts that fit, of graphs as they are.
+Result<Execution> compile_as_it_is(const graph::Graph& graph, const Machine& machine,
+                                   const std::vector<std::optional<Layout>>& layouts) {
   struct Way {
     bool are_apart = false;
     bool may_divide_otherwise = false;
@@ -192,6 +252,22 @@ Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine
     }
   }
   return does_not_fit;
+}
+
+}  // namespace
+
+Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
+                                        const std::vector<std::optional<Layout>>& layouts) {
+  TESSERA_CHECK_OK(machine.check());
+  Result<Execution> made = compile_as_it_is(graph, machine, layouts);
+  const bool has_attention = std::ranges::any_of(
+      graph.nodes, [](const graph::Node& node) { return node.op.is(kNeedsAllKeys); });
+  if (made || made.error().code != ErrorCode::kDoesNotFit || !has_attention) return made;
+  TESSERA_TRY(const graph::Graph simpler,
+              graph::with_decomposed_ops(graph, std::vector<std::string>{kNeedsAllKeys}));
+  Result<Execution> with_simpler = compile_as_it_is(simpler, machine, layouts);
+  if (with_simpler || with_simpler.error().code != ErrorCode::kDoesNotFit) return with_simpler;
+  return made;
 }
 
 }  // namespace tessera::run

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,14 +18,18 @@ namespace tessera::run {
 /// constants are in a memory of banks or in a shared one other than the host's, if the machine has
 /// such a memory. Example: f32[32, 1024] on wse2 with at most 256 elements a block: 4 rows and 32
 /// columns of places, blocks of 8x32.
-Result<Layout> default_layout(const graph::Value& value, const Machine& machine, std::int64_t most);
+/// `spared` are dims that are only cut when the others cannot be cut any more.
+Result<Layout> default_layout(const graph::Value& value, const Machine& machine, std::int64_t most,
+                              const std::vector<std::size_t>& spared = {});
 
 /// Compiles a graph with these layouts, and default layouts for values without one: with the
 /// largest blocks (of 4096, 1024, .., 1 elements) with which the execution fits. First all work is
 /// divided as outputs are; only if no blocks fit so, some as the largest operands are, or in
 /// panels. Where parameters stay in the memory of places, blocks of less than 256 elements are only
 /// tried after this: every value on places of its own (sub_meshes.h), so that no place has a part
-/// of all of them, and work divided in any of these ways.
+/// of all of them, and work divided in any of these ways. What fits with none of them, but has
+/// attention, is tried once more with attention written as products and a softmax: the graph of the
+/// execution then has their nodes and values behind those of `graph`.
 /// Errors: those of compile; kDoesNotFit if it fits with none.
 Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
                                         const std::vector<std::optional<Layout>>& layouts);

@@ -60,7 +60,8 @@ namespace tessera::run {
 // If two operands of k columns and rows do not fit a place, the work is divided as the largest
 // operand is, which then stays where it is; if that does not fit either, k is cut into 2, 4, 8, ..
 // panels. The sum over a panel is added to that of those before: results depend on the number of
-// panels, which is part of the step, and not on threads.
+// panels, which is part of the step, and not on threads. Of an operand that is only read in part,
+// as by slice, no more than that part is brought then.
 // With y on a single place and x cut by columns over 4 places, k is divided: every place computes a
 // share of all of y, and settle sums the 4 shares on that place.
 // =================================================================================================
@@ -110,6 +111,8 @@ struct OperandSource {
   /// odd ones in `second`.
   std::optional<std::size_t> panel_dim = {};
   BufferNumber second = 0;
+  /// Of an operand of which only a part is brought: that part, from which the buffer begins.
+  std::optional<Slice> part = {};
 };
 
 /// A sum that is taken part by part, so that a place needs only a panel of each operand at a time:
@@ -166,6 +169,9 @@ struct StepChoice {
   /// and not the outputs.
   bool largest_first = false;
   std::int64_t panels = 1;  ///< into which a sum is cut, where one can be
+  /// An operand that has to move is brought without the elements of a dim before the first and
+  /// after the last that is read. Such a move has no price where a memory is in banks.
+  bool parts = false;
 };
 
 struct CompileOptions {

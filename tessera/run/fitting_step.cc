@@ -125,11 +125,12 @@ Result<Step> FittingSteps::step(Execution& made, std::size_t number) const {
   std::int64_t least = 0;
   for (std::int64_t panels = 1; panels <= kMostPanels; panels *= 2) {
     bool is_cut = panels == 1;
-    for (const bool largest_first : {false, true}) {
-      const StepChoice choice{largest_first, panels};
+    std::vector<StepChoice> choices = {{false, panels, true}, {true, panels, true}};
+    if (panels == 1) choices.insert(choices.begin(), {{false, 1, false}, {true, 1, false}});
+    for (const StepChoice& choice : choices) {
       Result<Step> step = with(choice);
       if (!step) {
-        if (!best && largest_first) return step.error();
+        if (!best && choice.parts && choice.largest_first) return step.error();
         continue;
       }
       const bool has_panels = step->panels && std::ssize(step->panels->bring) * 2 > panels;

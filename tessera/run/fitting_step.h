@@ -13,7 +13,8 @@
 namespace tessera::run {
 
 /// Chooses how steps are made so that they fit the memory of places, beside the values that wait
-/// there: as outputs are divided, as the largest operand is, then in 2, 4, 8, .. panels of either.
+/// there: as outputs are divided, as the largest operand is, either of them with only the parts of
+/// operands that are read, then in 2, 4, 8, .. panels of either.
 /// The first that fits is taken; if none does, the one that needs least.
 ///
 /// What is compared is the sum of buffers on the fullest place at the fullest moment of a step,

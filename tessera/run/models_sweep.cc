@@ -119,7 +119,7 @@ class Sweep {
       const bool is_first = outputs.empty();
       const auto device = device_for(*execution, /*checked=*/is_first);
       if (!device) return failed(title, device.error().message);
-      AgainstReference reference(graph, given);
+      AgainstReference reference(execution->graph, given);
       const Result<RunResult> result =
           execute(*execution, **device, given, pool, is_first ? &reference : nullptr);
       if (!result) return failed(title, result.error().message);

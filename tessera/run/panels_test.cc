@@ -91,7 +91,7 @@ TEST(Panels, EveryOpUnderRandomLayouts) {
       Dice dice(seed * 613 + 29);
       const test::OpCase made = test::random_call(dice, op);
       const test::OneNode one = test::graph_of(made);
-      const StepChoice choice{dice.chance(50), dice.below(4) + 2};
+      const StepChoice choice{dice.chance(50), dice.below(4) + 2, dice.chance(75)};
       CompileOptions options;
       options.choices = {choice};
       const std::string wrong =

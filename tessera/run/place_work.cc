@@ -140,9 +140,14 @@ class Worker {
     TESSERA_TRY(std::vector<LocalBox> boxes,
                 local_boxes(execution_.buffers[source.buffer].layout, place));
     for (LocalBox& box : boxes) {
-      if (!source.panel_dim) break;
-      box.box.from[*source.panel_dim] += first_of_panel();
-      box.box.to[*source.panel_dim] += first_of_panel();
+      if (source.panel_dim) {
+        box.box.from[*source.panel_dim] += first_of_panel();
+        box.box.to[*source.panel_dim] += first_of_panel();
+      }
+      if (source.part) {
+        box.box.from[source.part->dim] += source.part->start;
+        box.box.to[source.part->dim] += source.part->start;
+      }
     }
     return boxes;
   }

@@ -80,8 +80,8 @@ struct Chosen {
 };
 
 /// By the plan or the layouts of a file, else by a plan that is made now. A machine without prices
-/// for moves has no plan: then values have simple default layouts. The model must be as it was
-/// read, without random elements.
+/// for moves has no plan, and large models may have none that fits: then values have simple default
+/// layouts. The model must be as it was read, without random elements.
 Result<Chosen> choose_execution(const Request& request, const graph::Graph& graph,
                                 const Machine& machine, int threads) {
   if (request.has("plan")) {
@@ -104,8 +104,11 @@ Result<Chosen> choose_execution(const Request& request, const graph::Graph& grap
     TESSERA_TRY(run::Execution execution, plan::execution_of(*plan, graph, machine));
     return Chosen{std::move(execution), "planned"};
   }
-  if (plan.error().code != ErrorCode::kNotSupported) return plan.error();
-  TESSERA_TRY(run::Execution execution, run::compile_with_defaults(graph, machine, layouts));
+  const ErrorCode why = plan.error().code;
+  if (why != ErrorCode::kNotSupported && why != ErrorCode::kDoesNotFit) return plan.error();
+  Result<run::Execution> simple = run::compile_with_defaults(graph, machine, layouts);
+  if (!simple && why == ErrorCode::kDoesNotFit) return plan.error();
+  TESSERA_TRY(run::Execution execution, std::move(simple));
   return Chosen{std::move(execution), "default", plan.error().message};
 }
 
@@ -125,7 +128,10 @@ Result<Verdict> run(const Request& request, Console& console) {
   TESSERA_TRY(const GivenTensors given, elements_of(graph, request));
   TESSERA_TRY(Chosen chosen, choose_execution(request, as_read, machine, threads));
   run::Execution& execution = chosen.execution;
-  execution.graph = graph;
+  // It may have more values than the graph: ops can be written with simpler ones.
+  for (std::size_t v = 0; v < graph.values.size(); ++v) {
+    execution.graph.values[v].data = std::move(graph.values[v].data);
+  }
   if (!console.json) {
     console.out << needs_text(execution, console.terminal);
     if (!chosen.why_default.empty()) {
