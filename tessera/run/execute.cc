@@ -235,15 +235,22 @@ class Runner {
     const double brought = report.bring_seconds;
     begin = Clock::now();
     TESSERA_CHECK_OK(at_moment(4 * k + 1));
+    const auto compute = [&](std::size_t panel) -> Status {
+      TESSERA_TRY(const Computed computed,
+                  compute_step(execution_, step, panel, device_, live_, pool_));
+      report.places = computed.places;
+      add_kernels(computed.kernels, report.kernels);
+      return ok_status();
+    };
     if (step.panels) {
       for (std::size_t p = 0; p < step.panels->bring.size(); ++p) {
         const Clock::time_point arriving = Clock::now();
         TESSERA_CHECK_OK(run_moves(step.panels->bring[p], report));
         report.bring_seconds += seconds_since(arriving);
-        TESSERA_TRY(report.places, compute_step(execution_, step, p, device_, live_, pool_));
+        TESSERA_CHECK_OK(compute(p));
       }
     } else {
-      TESSERA_TRY(report.places, compute_step(execution_, step, 0, device_, live_, pool_));
+      TESSERA_CHECK_OK(compute(0));
     }
     report.compute_seconds = seconds_since(begin);
     if (step.panels) report.compute_seconds -= report.bring_seconds - brought;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -20,7 +21,9 @@ namespace tessera::run {
 struct StepReport {
   std::size_t node = 0;
   std::int64_t places = 0;  ///< that computed
-  double begin = 0;         ///< since the run began
+  /// The kernels that did, by name, as run::perform says them: "plain", "vectors", "panels".
+  std::vector<std::string_view> kernels = {};
+  double begin = 0;  ///< since the run began
   double bring_seconds = 0;
   double compute_seconds = 0;
   double settle_seconds = 0;

@@ -103,7 +103,11 @@ class Worker {
       TESSERA_TRY(run::Tile tile, result_tile(o, number, place, task.blocks, stored[o]));
       task.results.push_back(std::move(tile));
     }
-    if (!task.blocks.empty()) TESSERA_CHECK_OK(perform(task));
+    if (!task.blocks.empty()) {
+      std::string_view used;
+      TESSERA_CHECK_OK(perform(task, &used));
+      if (std::ranges::find(kernels_, used) == kernels_.end()) kernels_.push_back(used);
+    }
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       if (stored[o].empty()) continue;
       const Buffer& buffer = execution_.buffers[step_.results[o]];
@@ -113,6 +117,9 @@ class Worker {
     }
     return ok_status();
   }
+
+  /// The kernels that ran, each once.
+  const std::vector<std::string_view>& kernels() const { return kernels_; }
 
  private:
   using Tile = tessera::Tile;
@@ -251,6 +258,7 @@ class Worker {
   std::vector<std::vector<ops::Range>> reading_;  ///< per input
   std::vector<std::vector<std::byte>> inputs_;    ///< memory of copies
   std::vector<std::vector<std::byte>> results_;
+  std::vector<std::string_view> kernels_;
 };
 
 /// The places that hold a part of a result, each once.
@@ -268,11 +276,18 @@ Result<std::vector<std::int64_t>> working_places(const Execution& execution, con
 
 }  // namespace
 
-Result<std::int64_t> compute_step(const Execution& execution, const Step& step, std::size_t panel,
-                                  device::Device& device, const LiveBuffers& live,
-                                  ThreadPool& pool) {
+void add_kernels(const std::vector<std::string_view>& names, std::vector<std::string_view>& all) {
+  for (const std::string_view name : names) {
+    const auto at = std::ranges::lower_bound(all, name);
+    if (at == all.end() || *at != name) all.insert(at, name);
+  }
+}
+
+Result<Computed> compute_step(const Execution& execution, const Step& step, std::size_t panel,
+                              device::Device& device, const LiveBuffers& live, ThreadPool& pool) {
   TESSERA_TRY(const std::vector<std::int64_t> places, working_places(execution, step));
   std::vector<std::optional<Error>> errors(static_cast<std::size_t>(pool.threads()));
+  std::vector<std::vector<std::string_view>> kernels(errors.size());
   const Status ran = pool.run([&](int worker) {
     Worker one(execution, step, panel, device, live);
     const ThreadPool::Range range = ThreadPool::share(std::ssize(places), worker, pool.threads());
@@ -286,12 +301,15 @@ Result<std::int64_t> compute_step(const Execution& execution, const Step& step, 
         return;
       }
     }
+    kernels[static_cast<std::size_t>(worker)] = one.kernels();
   });
   if (!ran) return ran.error();
   for (std::optional<Error>& error : errors) {
     if (error) return *std::move(error);
   }
-  return std::ssize(places);
+  Computed computed{std::ssize(places)};
+  for (const std::vector<std::string_view>& names : kernels) add_kernels(names, computed.kernels);
+  return computed;
 }
 
 }  // namespace tessera::run

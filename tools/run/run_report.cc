@@ -35,6 +35,13 @@ std::string bytes_text(std::int64_t bytes) {
   return text;
 }
 
+/// "panels", or "panels+plain" where places differ.
+std::string kernels_text(const std::vector<std::string_view>& kernels) {
+  std::string text;
+  for (const std::string_view name : kernels) text += cat(text.empty() ? "" : "+", name);
+  return text.empty() ? "-" : text;
+}
+
 Json cycles_json(const std::optional<double>& cycles) { return cycles ? Json(*cycles) : Json(); }
 
 /// Columns of a table, each as wide as its longest text; the first is left-aligned.
@@ -95,7 +102,7 @@ std::string needs_text(const run::Execution& execution, const Terminal& terminal
 
 std::string report_text(const RunReport& report, const Terminal& terminal) {
   std::vector<std::vector<std::string>> rows;
-  rows.push_back({"op", "places", "messages", "crossing", "here", "moves", "compute"});
+  rows.push_back({"op", "places", "kernel", "messages", "crossing", "here", "moves", "compute"});
   if (report.is_checked) rows.back().emplace_back("error");
   std::int64_t crossing = 0;
   std::int64_t messages = 0;
@@ -109,7 +116,7 @@ std::string report_text(const RunReport& report, const Terminal& terminal) {
     rows.push_back(
         {cat(node.op.name(), " ", printable(report.execution->graph.values[node.outputs[0]].name),
              " ", type.to_string()),
-         std::to_string(step.places), std::to_string(step.messages),
+         std::to_string(step.places), kernels_text(step.kernels), std::to_string(step.messages),
          bytes_text(step.crossing_bytes),
          seconds_text(step.bring_seconds + step.compute_seconds + step.settle_seconds),
          cycles_text(moved), cycles_text(cycles.compute)});
@@ -189,6 +196,7 @@ std::string report_json(const RunReport& report) {
     each["node"] = node.name;
     each["op"] = node.op.name();
     each["places"] = step.places;
+    each["kernels"] = step.kernels;
     const std::optional<run::Panels>& panels = execution.steps[k].panels;
     each["panels"] = panels ? std::ssize(panels->bring) : 1;
     each["seconds"] = step.bring_seconds + step.compute_seconds + step.settle_seconds;
