@@ -2,11 +2,11 @@
 // Well-known models on the default layouts of machines: every op against the same op on whole
 // tensors, the same bits with 1, 2 and 8 threads, and a decoder with a cache against a longer
 // prompt.
-//   models_sweep --quick   narrow models
-//   models_sweep --full    besides, in their own sizes: ResNet-50 on wormhole and spyre, BERT-base
-//   on
-//                          spyre, and a wider decoder on both
-// Prints a line for each run. Returns 1 if one differs.
+//   models_sweep --quick [MACHINE]   narrow models
+//   models_sweep --full [MACHINE]    besides, ResNet-50 on an image of 64x64, BERT-base (2 layers)
+//                                    and a decoder of width 512
+// on wse2, wormhole and spyre, or on one of them. Prints a line for each run. Returns 1 if one
+// differs.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -135,9 +135,15 @@ class Sweep {
     }
     std::int64_t panels = 0;
     for (const Step& step : execution->steps) panels += step.panels ? 1 : 0;
+    std::int64_t peak = 0;
+    for (const SpaceNeed& need : execution->spaces) {
+      if (need.space == machine.data_space) peak = need.peak_bytes;
+    }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    std::printf("%s: %zu ops, %lld in panels, error %.1e, %.1f s\n", title.c_str(),
-                execution->steps.size(), static_cast<long long>(panels), most, seconds.count());
+    std::printf(
+        "%s: %zu ops on %s places, %lld in panels, %lld bytes a place, error %.1e, %.1f s\n",
+        title.c_str(), execution->steps.size(), execution->mesh.to_string().c_str(),
+        static_cast<long long>(panels), static_cast<long long>(peak), most, seconds.count());
     (void)std::fflush(stdout);
     return outputs;
   }
@@ -264,9 +270,10 @@ void run_bert(Sweep& sweep, const Machine& machine, const graph::ModelOptions& o
   (void)sweep.run("bert-base", machine, *graph, random_inputs(*graph, words));
 }
 
-int sweep_all(bool quick) {
+int sweep_all(bool quick, const std::string& only) {
   Sweep sweep;
-  for (const char* const name : {"wse2", "wormhole", "spyre"}) {
+  for (const std::string name : {"wse2", "wormhole", "spyre"}) {
+    if (!only.empty() && only != name) continue;
     const Result<const Machine*> found = find_machine(name);
     if (!found) return 1;
     const Machine& machine = **found;
@@ -274,11 +281,11 @@ int sweep_all(bool quick) {
              {.layers = 2, .sequence = 16, .hidden = 64, .heads = 4, .vocabulary = 128});
     decode(sweep, machine,
            {.layers = 4, .hidden = 64, .heads = 4, .kv_heads = 2, .vocabulary = 128}, 6);
-    if (quick || machine.name == "wse2") continue;
+    if (quick) continue;
     if (const auto graph = model("resnet50", {.image = 64})) {
       (void)sweep.run("resnet50", machine, *graph, random_inputs(*graph, 2));
     }
-    if (machine.name == "spyre") run_bert(sweep, machine, {.layers = 2});
+    run_bert(sweep, machine, {.layers = 2});
     decode(sweep, machine,
            {.layers = 4, .hidden = 512, .heads = 8, .kv_heads = 2, .vocabulary = 8192}, 16);
   }
@@ -289,10 +296,13 @@ int sweep_all(bool quick) {
 }  // namespace tessera::run
 
 int main(int argc, char** argv) {
-  const bool quick = argc == 2 && std::strcmp(argv[1], "--quick") == 0;
-  if (quick || (argc == 2 && std::strcmp(argv[1], "--full") == 0)) {
-    return tessera::run::sweep_all(quick);
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) words.emplace_back(argv[i]);
+  const bool is_asked = words.size() == 1 || words.size() == 2;
+  const bool quick = is_asked && words[0] == "--quick";
+  if (quick || (is_asked && words[0] == "--full")) {
+    return tessera::run::sweep_all(quick, words.size() == 2 ? words[1] : "");
   }
-  std::fprintf(stderr, "usage: %s --quick | --full\n", argv[0]);
+  std::fprintf(stderr, "usage: %s --quick | --full [MACHINE]\n", argv[0]);
   return 2;
 }
