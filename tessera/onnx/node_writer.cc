@@ -139,10 +139,10 @@ void set_type(const TensorType& type, ::onnx::TypeProto& proto) {
 }
 
 ModelWriter::ModelWriter(const graph::Graph& graph) {
-  for (const graph::Value& value : graph.values) names_.insert(value.name);
+  for (const graph::Value& value : graph.values) names_.take(value.name);
 }
 
-std::string ModelWriter::free_name(const std::string& stem) {
+std::string FreeNames::take_free(const std::string& stem) {
   std::string name = stem;
   for (std::int64_t& i = numbers_[stem]; !names_.insert(name).second;) {
     name = cat(stem, "_", ++i);
@@ -165,7 +165,7 @@ Ref ModelWriter::tensor(const std::string& stem, const TensorType& type, std::st
                                        const std::vector<Ref>& inputs,
                                        const std::vector<Ref>& outputs) {
   ::onnx::NodeProto& out = *proto().add_node();
-  out.set_name(node);
+  out.set_name(free_node_name(node));
   out.set_op_type(std::string(op));
   for (const Ref& input : inputs) out.add_input(input.name);
   for (const Ref& output : outputs) out.add_output(output.name);

@@ -34,6 +34,18 @@ using AttributeProtos = std::vector<::onnx::AttributeProto>;
                                  std::string bytes);
 void set_type(const graph::TensorType& type, ::onnx::TypeProto& proto);
 
+/// Names of which each is given once.
+class FreeNames {
+ public:
+  void take(const std::string& name) { names_.insert(name); }
+  /// `stem`, or `stem` with a number; taken from now on.
+  std::string take_free(const std::string& stem);
+
+ private:
+  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, std::int64_t> numbers_;  ///< the last that was tried
+};
+
 /// A model while it is written: its nodes, initializers and names.
 class ModelWriter {
  public:
@@ -43,8 +55,13 @@ class ModelWriter {
   ::onnx::GraphProto& proto() { return *model_.mutable_graph(); }
   ::onnx::ModelProto& model() { return model_; }
 
-  /// `stem`, or `stem` with a number.
-  std::string free_name(const std::string& stem);
+  /// `stem`, or `stem` with a number: a value of that name.
+  std::string free_name(const std::string& stem) { return names_.take_free(stem); }
+  /// The same for a node; no name stays none. Nodes may have names of values, but not of each
+  /// other.
+  std::string free_node_name(const std::string& stem) {
+    return stem.empty() ? stem : node_names_.take_free(stem);
+  }
   /// An initializer.
   Ref tensor(const std::string& stem, const graph::TensorType& type, std::string bytes);
 
@@ -59,8 +76,8 @@ class ModelWriter {
   void cast(const std::string& node, const Ref& from, const Ref& to);
 
   ::onnx::ModelProto model_;
-  std::unordered_set<std::string> names_;
-  std::unordered_map<std::string, std::int64_t> numbers_;  ///< the last that was tried
+  FreeNames names_;
+  FreeNames node_names_;
 };
 
 /// One node of a graph while it is written with ops of ONNX.

@@ -153,7 +153,7 @@ class Exporter {
         model_.tensor(cat(value.name, ".shape"), {*Shape::make({std::ssize(extents)}), DType::kI64},
                       *graph::bytes_of(extents, DType::kI64));
     ::onnx::NodeProto& node = *model_.proto().add_node();
-    node.set_name(value.name);
+    node.set_name(model_.free_node_name(value.name));
     node.set_op_type("ConstantOfShape");
     node.add_input(shape.name);
     node.add_output(value.name);
