@@ -272,7 +272,7 @@ void run_bert(Sweep& sweep, const Machine& machine, const graph::ModelOptions& o
 
 int sweep_all(bool quick, const std::string& only) {
   Sweep sweep;
-  for (const std::string name : {"wse2", "wormhole", "spyre"}) {
+  for (const char* const name : {"wse2", "wormhole", "spyre"}) {
     if (!only.empty() && only != name) continue;
     const Result<const Machine*> found = find_machine(name);
     if (!found) return 1;

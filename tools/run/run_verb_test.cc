@@ -66,6 +66,7 @@ TEST_F(RunVerb, ChecksARandomRun) {
   EXPECT_LE(json["max_error"].get<double>(), 1e-3);
   EXPECT_TRUE(json["agrees"].get<bool>());
   EXPECT_EQ(json["ops"].size(), 4U);
+  for (const Json& op : json["ops"]) EXPECT_FALSE(op["kernels"].empty());
   EXPECT_EQ(json["outputs"][0]["name"].get<std::string>(), "y");
   EXPECT_TRUE(json["outputs"][0]["file"].is_null());
   EXPECT_GT(json["peak_bytes"]["sram"].get<std::int64_t>(), 0);
