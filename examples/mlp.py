@@ -11,9 +11,9 @@ from pyflame import Layout, memory_usage_per_pe
 
 
 def layer(inputs, outputs):
-    """Weights in tiles that fit a PE, and a bias wherever it is needed."""
+    """Weights in tiles that leave room on a PE for activations, and a bias wherever it is needed."""
     shape = [inputs, outputs]
-    weight = pf.randn(shape, layout=Layout.auto(shape)) / inputs ** 0.5
+    weight = pf.randn(shape, layout=Layout.auto(shape, max_memory_per_pe=16 * 1024)) / inputs ** 0.5
     return weight, pf.zeros([outputs])
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple, Union
 
 import tessera
 from tessera import TesseraError
-from tessera._native import MeshLayout, auto_layout, dtype_bytes
+from tessera._native import MeshLayout, dtype_bytes, plan_layout
 
 from .dtypes import DType, DTypeLike
 from .machines import machine
@@ -39,8 +39,8 @@ class Layout:
     pe_for_element(index, shape), local_indices(index, shape), memory_per_pe(shape, element_size) and
     tensor(shape, dtype), which is the layout for one tensor in the words of tessera.
 
-    Options of `replace`: dim_to_pe (the PE axis of each dim: 0 rows, 1 columns, -1 none), origin (the PE of tile
-    (0, 0)) and replicate (PE axes along which every PE has a copy).
+    Options of `replace`: dim_to_pe (the PE axis of each dim: 0 rows, 1 columns, -1 none, (0, 1) all PEs row by row),
+    origin (the PE of tile (0, 0)) and replicate (PE axes along which every PE has a copy).
     """
 
     @staticmethod
@@ -74,17 +74,25 @@ class Layout:
         return MeshLayout.Custom(rows, cols, list(pes))
 
     @staticmethod
-    def auto(tensor_shape: Sequence[int], dtype: DTypeLike = "float32", target: str = "wse2") -> MeshLayout:
-        """A layout whose tiles fit the memory of a PE.
+    def auto(tensor_shape: Sequence[int], dtype: DTypeLike = "float32", target: str = "wse2", *,
+             max_memory_per_pe: Optional[int] = None) -> MeshLayout:
+        """The layout that PyFlame's planner chooses for one tensor: a single PE if it fits there, else tiles that are
+        as square as can be and leave little of the memory of a PE over.
 
-        The last two dims are halved along the longer side until tiles have at most 4096 elements, which is what eval
-        does with tensors that have no layout. The element type decides whether that fits. Raises TesseraError
-        (does_not_fit) if no such tile does.
+        Every grid of PEs is considered, with any dim over the rows and any other over the columns, or one dim over
+        both axes: dim_to_pe=[[0, 1]].
 
-        >>> Layout.auto([1024, 512]), Layout.auto([10])
-        (Grid(16, 8), SinglePE())
+        max_memory_per_pe  bytes of a tile at most; without it, all that a PE has for data (36 KB on a WSE-2). Weights
+                           need less than that, since operands and results are on the same PEs.
+
+        Raises TesseraError (does_not_fit) if no tile is small enough.
+
+        >>> Layout.auto([1024, 512]), Layout.auto([1024, 512], max_memory_per_pe=16 * 1024)
+        (Grid(12, 6), Grid(16, 8))
+        >>> Layout.auto([10]), Layout.auto([8388608], max_memory_per_pe=32 * 1024)
+        (SinglePE(), Grid(2, 512, dim_to_pe=[[0, 1]]))
         """
-        return auto_layout(tensor_shape, DType(dtype).value, machine(target))
+        return plan_layout(tensor_shape, DType(dtype).value, machine(target), max_memory_per_pe)
 
 
 def placed(shape: Sequence[int], dtype: DType, layout: Optional[LayoutLike]) -> Optional[tessera.Tensor]:

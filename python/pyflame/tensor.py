@@ -95,7 +95,9 @@ class Tensor:
             raise TesseraError(f"{self!r} has {self.size} elements", code="shape_mismatch")
         return self.numpy().reshape(()).item()
 
-    def __array__(self, dtype: Any = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
+        if copy is False:
+            raise ValueError("the elements of a tensor are always copied")
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def __float__(self) -> float:

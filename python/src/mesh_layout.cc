@@ -5,7 +5,7 @@
 
 #include "native.h"
 #include "tessera/base/text.h"
-#include "tessera/frontend/auto_layout.h"
+#include "tessera/pyflame/layout_planner.h"
 
 /// PyFlame's layouts, which name no tensor: the facade of pyflame/.
 namespace tessera::python {
@@ -37,13 +37,49 @@ TensorPtr placed(const MeshLayout& layout, const py::handle& shape, const std::s
   return make_tensor(unwrap(parse_tensor(text), text));
 }
 
-MeshLayout with_options(MeshLayout layout, const std::optional<std::vector<int>>& dim_to_pe,
+/// The PE axis of each dim: a number, or (0, 1) for all PEs, row by row.
+std::vector<int> axes_of(const py::sequence& dim_to_pe) {
+  std::vector<int> axes;
+  for (const py::handle dim : dim_to_pe) {
+    if (py::isinstance<py::int_>(dim)) {
+      axes.push_back(dim.cast<int>());
+      continue;
+    }
+    const std::vector<std::int64_t> pair = integers(dim, "an item of dim_to_pe");
+    if (pair != std::vector<std::int64_t>{0, 1}) {
+      raise(ErrorCode::kOutOfRange, cat("dim_to_pe has ", bracketed(pair)),
+            "0 (rows), 1 (columns), -1 (none) or (0, 1) (all PEs, row by row)");
+    }
+    axes.push_back(MeshLayout::kBothAxes);
+  }
+  return axes;
+}
+
+MeshLayout with_options(MeshLayout layout, const std::optional<py::sequence>& dim_to_pe,
                         const py::object& origin,
                         const std::optional<std::vector<int>>& replicate) {
-  if (dim_to_pe) layout.dim_to_pe = *dim_to_pe;
+  if (dim_to_pe) layout.dim_to_pe = axes_of(*dim_to_pe);
   if (!origin.is_none()) layout.origin = pe_of(origin);
   if (replicate) layout.replicate = *replicate;
   return layout;
+}
+
+MeshLayout planned(const py::handle& shape, const std::string& dtype, const Machine& machine,
+                   std::optional<std::int64_t> max_memory_per_pe) {
+  const std::optional<DType> type = parse_dtype(dtype);
+  if (!type) raise(ErrorCode::kBadDType, cat("there is no element type '", dtype, "'"));
+  const std::vector<std::int64_t> extents = integers(shape, "tensor_shape");
+  pyflame::LayoutConstraints constraints;
+  if (max_memory_per_pe) {
+    if (*max_memory_per_pe < 0) {
+      raise(ErrorCode::kOutOfRange, cat("max_memory_per_pe is ", *max_memory_per_pe),
+            "a number of bytes");
+    }
+    constraints.max_memory_per_pe = static_cast<std::size_t>(*max_memory_per_pe);
+  }
+  const Unlocked unlocked;
+  const pyflame::LayoutPlanner planner(constraints, machine);
+  return unwrap(planner.plan_layout(extents, *type));
 }
 
 void bind_makers(py::class_<MeshLayout>& layout) {
@@ -118,15 +154,8 @@ void bind_mesh_layout(py::module_& module) {
     return a == other || a.compatible_with(other);
   });
   layout.attr("__hash__") = py::none();  // layouts that are equal have nothing simple in common
-  module.def(
-      "auto_layout",
-      [](const py::handle& shape, const std::string& dtype, const Machine& machine) {
-        const std::optional<DType> type = parse_dtype(dtype);
-        if (!type) raise(ErrorCode::kBadDType, cat("there is no element type '", dtype, "'"));
-        return unwrap(frontend::auto_layout(
-            {unwrap(tessera::Shape::make(integers(shape, "shape"))), *type}, machine));
-      },
-      py::arg("shape"), py::arg("dtype"), py::arg("machine"));
+  module.def("plan_layout", &planned, py::arg("shape"), py::arg("dtype"), py::arg("machine"),
+             py::arg("max_memory_per_pe") = py::none());
   module.def(
       "dtype_bytes",
       [](const std::string& dtype, std::int64_t elements) -> std::int64_t {

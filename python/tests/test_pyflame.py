@@ -56,6 +56,7 @@ def test_the_example_runs():
 
 LAYOUTS = [Layout.single_pe(), Layout.row_partition(4), Layout.col_partition(3), Layout.grid(3, 2), Layout.grid(8, 7),
            Layout.block_cyclic(2, 3, 2, 4), Layout.grid(2, 3).replace(dim_to_pe=[1, 0]),
+           Layout.grid(2, 3).replace(dim_to_pe=[-1, (0, 1)]),
            Layout.grid(2, 2).replace(origin=(3, 5)), Layout.grid(3, 1).replace(replicate=[1]),
            Layout.custom(1, 2, [(4, 4), (0, 1)])]
 
@@ -98,16 +99,38 @@ def test_layouts_are_taken_in_every_form():
 
 
 @pytest.mark.parametrize("shape", [(181, 181), (1048, 1024), (16384, 2), (65536, 16), (100000, 100), (512, 64, 64),
-                                   (64, 3, 224, 224), (7,), ()])
+                                   (8388608,), (64, 3, 224, 224), (2, 3, 3, 300, 300), (7,), (0, 4), ()])
 def test_auto_layouts_fit(shape):
-    layout = Layout.auto(shape)
-    assert layout.memory_per_pe(shape, 4) <= 36 * 1024 and layout.pe_rows <= 994 and layout.pe_cols <= 750
-    assert get_tile_shape(pf.zeros(shape)) == layout.tile_shape((0, 0), shape)
+    for budget in (None, 32 * 1024, 1000):
+        layout = Layout.auto(shape, max_memory_per_pe=budget)
+        assert layout.memory_per_pe(shape, 4) <= (budget or 36 * 1024)
+        assert layout.pe_rows <= 994 and layout.pe_cols <= 750
+        # Every element is on a PE, once.
+        usage = memory_usage_per_pe(pf.zeros(shape, layout=layout))
+        assert usage["total"] == 4 * math.prod(shape) and usage["max"] <= (budget or 36 * 1024)
+    assert get_tile_shape(pf.zeros(shape)) == Layout.auto(shape).tile_shape((0, 0), shape)
+
+
+def test_auto_layouts_take_the_type_the_machine_and_the_budget():
+    assert Layout.auto([128, 144], "float16") == Layout.single_pe() != Layout.auto([128, 144])
+    assert Layout.auto([64, 64], max_memory_per_pe=4096) == Layout.grid(2, 2)
+    assert 4 <= Layout.auto([64, 1024], **SMALL).total_pes() <= 6
+    with pytest.raises(tessera.TesseraError) as caught:
+        Layout.auto([64, 64], max_memory_per_pe=-1)
+    assert caught.value.code == "out_of_range"
+
+
+def test_weights_in_auto_layouts_are_multiplied():
+    """They leave room for what is multiplied with them."""
+    x, shape = pf.randn([16, 300], seed=1), [300, 200]
+    w = pf.randn(shape, layout=Layout.auto(shape, max_memory_per_pe=16 * 1024), seed=2)
+    assert w.layout.total_pes() > 1
+    np.testing.assert_allclose(pf.eval(x @ w), pf.eval(x) @ pf.eval(w), rtol=1e-4, atol=1e-4)
 
 
 def test_what_fits_no_pe_is_refused():
     with pytest.raises(tessera.TesseraError) as caught:
-        Layout.auto([10 ** 9])
+        Layout.auto([10 ** 10])
     assert caught.value.code == "does_not_fit"
 
 

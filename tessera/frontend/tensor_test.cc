@@ -8,7 +8,6 @@
 #include <limits>
 #include <utility>
 
-#include "tessera/frontend/auto_layout.h"
 #include "tessera/frontend/eval.h"
 #include "tessera/notation/tensor.h"
 
@@ -151,33 +150,6 @@ TEST(FrontendTensor, DeepExpressionsAreReleased) {
   Tensor x = *zeros({2});
   for (int i = 0; i < 100'000; ++i) x = *(x + 1);
   EXPECT_EQ(x.shape().rank(), 1U);
-}
-
-TEST(AutoLayout, DividesTheLastTwoDims) {
-  const Machine& wafer = **find_machine("wse2");
-  const auto layout = [&](Extents extents) {
-    return auto_layout({*Shape::make(std::move(extents)), DType::kF32}, wafer);
-  };
-  EXPECT_EQ(*layout({1024, 512}), pyflame::MeshLayout::Grid(16, 8));
-  EXPECT_EQ(*layout({64, 64}), pyflame::MeshLayout::SinglePE());
-  EXPECT_EQ(*layout({}), pyflame::MeshLayout::SinglePE());
-  // Sizes that heuristics on bytes alone get wrong (rows of one PE, primes, batches).
-  for (const Extents& extents : std::vector<Extents>{{181, 181},
-                                                     {1048, 1024},
-                                                     {16384, 2},
-                                                     {65536, 16},
-                                                     {512, 64, 64},
-                                                     {64, 3, 224, 224},
-                                                     {100000}}) {
-    const auto made = layout(extents);
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    const auto bytes = made->memory_per_pe(extents, sizeof(float));
-    ASSERT_TRUE(bytes.ok()) << bytes.error().message;
-    EXPECT_LE(*bytes, *wafer.default_space().data_bytes());
-    EXPECT_LE(made->pe_rows, 994);
-    EXPECT_LE(made->pe_cols, 750);
-  }
-  EXPECT_EQ(layout({1'000'000'000}).error().code, ErrorCode::kDoesNotFit);
 }
 
 }  // namespace
