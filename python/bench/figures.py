@@ -6,6 +6,7 @@ usage: PYTHONPATH=build/release/python python3 python/bench/figures.py
 A call should cost at most 3 us beyond what C++ takes: the figures of calls are whole calls, C++ included.
 """
 
+import os
 import resource
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def import_seconds(what):
 
 
 def main():
+    print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the start")
     numpy = import_seconds("import numpy")
     for package in ("tessera", "pyflame"):
         beyond = import_seconds(f"import numpy, {package}") - numpy
@@ -59,6 +61,9 @@ def main():
     plan = tessera.plan(*pair)
     source, out = np.zeros((4, 6), np.float32), np.zeros(24, np.float32)
     call("plan(4x6, out)", lambda: plan(source, out))
+    call("plan(4x6), a new array", lambda: plan(source))
+    padded = tessera.plan(pair[0], "tensor<4x6xf32, pyflame.Grid(3, 2)>")
+    call("plan(4x6), new with padding", lambda: padded(source))
     layout, shape = pf.Layout.grid(3, 2), (53, 63)
     call("tile_shape((2, 1), ..)", lambda: layout.tile_shape((2, 1), shape))
     x = pf.zeros([53, 63])
@@ -76,6 +81,7 @@ def main():
     copied = best(lambda: np.copyto(made.reshape(4096, 4096), rows))
     moved = best(lambda: tiles(rows, made, threads=1))
     print(f"64 MiB into 8x128 tiles    {1e3 * moved:8.1f} ms   {100 * copied / moved:.0f} % of np.copyto")
+    print(f"load {os.getloadavg()[0]:.1f} at the end")
 
 
 if __name__ == "__main__":

@@ -56,12 +56,6 @@ struct PyProgram {
   Program program;
 };
 
-struct PyPlan {
-  TensorPtr source;
-  TensorPtr destination;
-  Plan plan;
-};
-
 PyProgram make_program(py::handle source, py::handle destination, const std::string& padding) {
   PyProgram made{tensor_from(source), tensor_from(destination), padding_rule(padding), {}};
   const Unlocked unlocked;
@@ -71,10 +65,37 @@ PyProgram make_program(py::handle source, py::handle destination, const std::str
   return made;
 }
 
+/// What makes new arrays of one kind: numpy.empty or numpy.zeros, with its arguments.
+struct ArrayMaker {
+  py::object function;
+  py::tuple arguments;
+
+  py::object operator()() const {
+    PyObject* const made = PyObject_CallObject(function.ptr(), arguments.ptr());
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(made);
+  }
+};
+
+struct PyPlan {
+  PyPlan(TensorPtr a, TensorPtr b, Plan made)
+      : source(std::move(a)), destination(std::move(b)), plan(std::move(made)) {}
+
+  TensorPtr source;
+  TensorPtr destination;
+  Plan plan;
+
+  /// A new array for the result.
+  py::object new_destination() const;
+
+ private:
+  mutable std::optional<ArrayMaker> maker_;  ///< made once, under the interpreter's lock
+};
+
 PyPlan make_plan(const PyProgram& program, const std::string& rounding) {
   const relayout::PlanOptions options{.rounding = rounding_rule(rounding)};
   const Unlocked unlocked;
-  return {program.source, program.destination, unwrap(Plan::make(program.program, options))};
+  return PyPlan(program.source, program.destination, unwrap(Plan::make(program.program, options)));
 }
 
 py::list verified(const PyProgram& made) {
@@ -141,6 +162,13 @@ std::string numpy_name(DType storage) {
   return cat(is_unsigned ? "uint" : "int", *bits);
 }
 
+bool is_row_major(const Layout& layout) {
+  const Result<Layout> rows = Layout::row_major(layout.shape(), layout.dtype());
+  if (!rows) return false;
+  const auto same = same_function(layout, *rows);
+  return same && same->equal;
+}
+
 /// The shape of an array with the memory of a tensor: the tensor's own where its memory is just the
 /// row-major tensor, else the mesh and the slots (bytes where elements have no address).
 std::vector<py::ssize_t> array_shape(const Placement& placement) {
@@ -150,10 +178,7 @@ std::vector<py::ssize_t> array_shape(const Placement& placement) {
     shape.push_back(placement.shard_bytes());
   } else if (const Layout* const layout = placement.layout();
              layout != nullptr && shape.empty() && !placement.atom().is_tile() &&
-             placement.slots() == placement.shape().elements() &&
-             same_function(*layout, *Layout::row_major(placement.shape(), placement.dtype()))
-                 .value()
-                 .equal) {
+             placement.slots() == placement.shape().elements() && is_row_major(*layout)) {
     shape = placement.shape().extents();
   } else {
     shape.push_back(placement.slots());
@@ -161,22 +186,33 @@ std::vector<py::ssize_t> array_shape(const Placement& placement) {
   return {shape.begin(), shape.end()};
 }
 
-py::object new_array(const PyTensor& tensor, const char* how) {
-  return py::module_::import("numpy").attr(how)(array_shape(tensor.placement()),
-                                                numpy_name(tensor.placement().atom().storage));
+/// `how` is the name of the function of NumPy that makes them.
+ArrayMaker array_maker(const PyTensor& tensor, const char* how) {
+  return {py::module_::import("numpy").attr(how),
+          py::make_tuple(py::tuple(py::cast(array_shape(tensor.placement()))),
+                         py::dtype(numpy_name(tensor.placement().atom().storage)))};
+}
+
+py::object PyPlan::new_destination() const {
+  if (!maker_) {
+    // Padding that nothing fills is not left to chance.
+    const Program& program = plan.program();
+    const bool has_padding = program.elements() < program.to.elements();
+    maker_ = array_maker(*destination, has_padding ? "zeros" : "empty");
+  }
+  return (*maker_)();
 }
 
 /// Checks that an object's memory is the memory of `tensor`, and gives its bytes.
 std::span<std::byte> checked_bytes(const Memory& memory, const PyTensor& tensor,
                                    const relayout::Memory& expected, std::string_view side) {
-  const std::optional<std::int64_t> bits = dtype_bits(expected.storage());
-  const std::string help =
-      cat("its memory must be that of ", tensor.text(), ": ", expected.bytes, " bytes");
   if (memory.is_contiguous()) {
+    const std::optional<std::int64_t> bits = dtype_bits(expected.storage());
     const bool is_bytes = memory.item_bytes() == 1;
     // bf16 and the like are any items of their size.
     const bool has_type = memory.dtype() && bits && *bits >= 8 &&
-                          numpy_name(*memory.dtype()) == numpy_name(expected.storage());
+                          (*memory.dtype() == expected.storage() ||
+                           numpy_name(*memory.dtype()) == numpy_name(expected.storage()));
     if (!is_bytes && !has_type) {
       raise(ErrorCode::kBadDType,
             cat("the ", side, " has items of '", memory.type_name(), "', but elements are ",
@@ -185,7 +221,8 @@ std::span<std::byte> checked_bytes(const Memory& memory, const PyTensor& tensor,
     }
     const std::span<std::byte> bytes = memory.bytes();
     if (std::ssize(bytes) != expected.bytes) {
-      raise(ErrorCode::kOutOfRange, cat("the ", side, " has ", std::ssize(bytes), " bytes"), help);
+      raise(ErrorCode::kOutOfRange, cat("the ", side, " has ", std::ssize(bytes), " bytes"),
+            cat("its memory must be that of ", tensor.text(), ": ", expected.bytes, " bytes"));
     }
     return bytes;
   }
@@ -212,11 +249,7 @@ py::object run(const PyPlan& made, py::handle source, py::object out,
                std::optional<std::int64_t> threads) {
   const Program& program = made.plan.program();
   const Memory from = Memory::of(source, /*writable=*/false);
-  if (out.is_none()) {
-    // Padding that nothing fills is not left to chance.
-    const bool has_padding = program.elements() < program.to.elements();
-    out = new_array(*made.destination, has_padding ? "zeros" : "empty");
-  }
+  if (out.is_none()) out = made.new_destination();
   const Memory to = Memory::of(out, /*writable=*/true);
   const auto from_bytes = checked_bytes(from, *made.source, program.from, "source");
   const auto to_bytes = checked_bytes(to, *made.destination, program.to, "destination");
@@ -304,7 +337,7 @@ Slot 0 is the lowest address of the array.
 tessera.parse('tensor<4x3xf32, strided<[6, -2], offset: 4>>')
 )");
   module.def(
-      "empty", [](py::handle tensor) { return new_array(*tensor_from(tensor), "empty"); },
+      "empty", [](py::handle tensor) { return array_maker(*tensor_from(tensor), "empty")(); },
       py::arg("tensor"), R"(A new NumPy array with room for the memory of a tensor.
 
 Its shape is the mesh and the slots of a place; the tensor's own shape where the memory is just

@@ -131,6 +131,7 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   const int wanted = std::clamp(threads, 1, kMostThreads) - 1;
+  if (wanted == 0) return;  // sysconf reads a file, which small moves would wait for
   // With more threads than processors, polling would take the processor from the awaited thread.
   state_->looks = wanted < sysconf(_SC_NPROCESSORS_ONLN) ? kLooks : 0;
   state_->workers.resize(static_cast<std::size_t>(wanted));
