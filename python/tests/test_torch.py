@@ -56,6 +56,19 @@ def test_tensors_of_torch_are_buffers_too():
     assert torch.equal(out.reshape(6, 4).t(), source.reshape(4, 6))
 
 
+class Placement:
+    """A placement of torch 2: str() is shorter than repr()."""
+
+    def __init__(self, text, short):
+        self.text, self.short = text, short
+
+    def __repr__(self):
+        return self.text
+
+    def __str__(self):
+        return self.short
+
+
 class Placed:
     """What a DTensor of torch 2 has."""
 
@@ -65,8 +78,21 @@ class Placed:
 
 
 def test_dtensors():
-    layout = tessera.torch.layout_of(Placed((5, 6), (2, 2), ["Shard(dim=0)", "Replicate()"]))
-    assert str(layout) == "tensor<5x6xf32, dtensor<mesh=[2,2], [Shard(0), Replicate()]>>"
+    shard, partial = Placement("Shard(dim=0)", "S(0)"), Placement("Partial(max)", "P(max)")
+    whole, strided = Placement("Replicate()", "R"), Placement("_StridedShard(dim=0, sf=2)", "_S(0, 2)")
+    for both, text in (([shard, whole], "[Shard(0), Replicate()]"), ([partial, shard], "[Partial(max), Shard(0)]"),
+                       ([strided, shard], "[_StridedShard(0, split_factor=2), Shard(0)]")):
+        layout = tessera.torch.layout_of(Placed((8, 6), (2, 2), both))
+        assert str(layout) == f"tensor<8x6xf32, dtensor<mesh=[2,2], {text}>>"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no accelerator")
+def test_tensors_of_an_accelerator():
+    x = torch.arange(24.0, device="cuda").reshape(4, 6)
+    assert str(tessera.torch.layout_of(x.t())) == "tensor<6x4xf32, strided<[1, 6]>>"
+    with pytest.raises(tessera.TesseraError) as caught:
+        tessera.torch.relayout(x, "tensor<4x6xf32, strided<[1, 4]>>")
+    assert caught.value.code == "not_supported"
 
 
 def test_what_torch_cannot_express():

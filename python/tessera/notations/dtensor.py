@@ -11,7 +11,8 @@ from ._write import tensor
 
 def make(shape: Sequence[int], dtype: str, mesh: Sequence[int], placements: Sequence[Any]) -> Tensor:
     """`placements` has one entry for each mesh dim: the number of the tensor's dim that it shards, 'Replicate',
-    'Partial', or any object that torch prints so (Shard(dim=0), Replicate(), Partial(sum), _StridedShard(dim=0, sf=2)).
+    'Partial', or an object of torch whose repr() is Shard(dim=0), Replicate(), Partial(sum) or
+    _StridedShard(dim=0, sf=2).
 
     >>> str(tessera.dtensor.make((5, 6), "f32", (2, 2), [0, "Replicate"]))
     'tensor<5x6xf32, dtensor<mesh=[2,2], [Shard(0), Replicate()]>>'
@@ -23,6 +24,7 @@ def make(shape: Sequence[int], dtype: str, mesh: Sequence[int], placements: Sequ
 def _placement(one: Any) -> str:
     if isinstance(one, int):
         return f"Shard({one})"
-    text = str(one).replace("dim=", "").replace("'", "")
+    text = one if isinstance(one, str) else repr(one)  # str() of torch's objects is S(0)
+    text = text.replace("dim=", "").replace("'", "")
     text = text[1:] if text.startswith("_Partial") else text
     return text if text.endswith(")") else f"{text}()"

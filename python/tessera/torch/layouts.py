@@ -25,7 +25,7 @@ def layout_of(tensor: torch.Tensor) -> _native.Tensor:
     """
     if hasattr(tensor, "placements") and hasattr(tensor, "device_mesh"):
         mesh = tensor.device_mesh
-        extents = tuple(mesh.mesh.shape) if hasattr(mesh, "mesh") else tuple(mesh.shape)
+        extents = tuple(mesh.shape if hasattr(mesh, "shape") else mesh.mesh.shape)  # torch 2.1 has no DeviceMesh.shape
         return dtensor.make(tuple(tensor.shape), dtype_of(tensor.dtype), extents, tensor.placements)
     return strided.strides(tuple(tensor.shape), dtype_of(tensor.dtype), tensor.stride(), tensor.storage_offset())
 

@@ -15,7 +15,7 @@ from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 import torch
 
 from ..results import Array
-from .types import DTYPES
+from .types import DTYPES, dtype_of
 
 Operand = Any  # a node of torch.fx, or a number
 Result = Union[str, Sequence[Optional[str]]]
@@ -41,7 +41,16 @@ def type_of(node: Any) -> tuple[torch.dtype, tuple[int, ...]]:
         found = node.meta.get("tensor_meta")
     if found is None or not hasattr(found, "dtype"):
         raise Refused("the type of an operand is not known")
-    return found.dtype, tuple(int(extent) for extent in found.shape)
+    if not all(isinstance(extent, int) for extent in found.shape):
+        raise Refused("a shape is not fixed: export without dynamic shapes")
+    return found.dtype, tuple(found.shape)
+
+
+def element_type(dtype: torch.dtype) -> str:
+    """The name of a type that graphs have."""
+    if dtype not in DTYPES:
+        raise Refused(f"there is no element type for {dtype}")
+    return DTYPES[dtype]
 
 
 def array_of(tensor: torch.Tensor) -> Array:
@@ -77,7 +86,7 @@ class Lowering:
 
     def value(self, name: str, kind: str, dtype: torch.dtype, shape: Sequence[int], data: Any = None) -> str:
         name = self.unused(name)
-        one: dict[str, Any] = {"name": name, "kind": kind, "dtype": DTYPES[dtype], "shape": list(shape)}
+        one: dict[str, Any] = {"name": name, "kind": kind, "dtype": dtype_of(dtype), "shape": list(shape)}
         if isinstance(data, torch.Tensor):
             self.data[name] = array_of(data)
         elif data is not None:
@@ -88,8 +97,8 @@ class Lowering:
     def call(self, node: Any, name: str, rules: dict[str, Rule], opaque: bool) -> None:
         """Writes a node of the trace."""
         if node.target is operator.getitem:
-            source = self.results[node.args[0]]
-            found = source[node.args[1]] if not isinstance(source, str) else None
+            source = self.results.get(node.args[0])
+            found = source[node.args[1]] if source is not None and not isinstance(source, str) else None
             if found is None:
                 self.missing.append(Missing(name, str(node.args[0].target),
                                             f"result {node.args[1]} of {node.args[0].name} is used"))
@@ -107,7 +116,11 @@ class Lowering:
             site.undo()
             if not opaque:
                 self.missing.append(Missing(name, op, str(refused)))
-            self.results[node] = site.opaque(op)
+            try:
+                self.results[node] = site.opaque(op)
+            except Refused as reason:  # its result is no tensor that graphs have
+                if opaque:
+                    self.missing.append(Missing(name, op, str(reason)))
 
     def document(self, name: str, outputs: Sequence[str]) -> dict[str, Any]:
         """The graph, without what no output needs and without repetitions of the same call."""
@@ -179,25 +192,22 @@ class Site:
         """The value of an operand, cast where the call needs another type; numbers become constants."""
         if not isinstance(operand, torch.fx.Node):
             return self.number(operand, dtype or self.dtype)
-        name = self.lowering.results[operand]
+        name = self.lowering.results.get(operand)
         if not isinstance(name, str):
-            raise Refused(f"{operand.name} has several results")
+            raise Refused(f"{operand.name} is no tensor" if name is None else f"{operand.name} has several results")
         return self.cast(name, type_of(operand)[0], dtype)
 
     def cast(self, name: str, held: torch.dtype, wanted: Optional[torch.dtype]) -> str:
         if wanted is None or wanted == held:
             return name
-        if wanted not in DTYPES:
-            raise Refused(f"there is no element type for {wanted}")
-        return str(self.emit("cast", [name], to=DTYPES[wanted]))
+        return str(self.emit("cast", [name], to=element_type(wanted)))
 
     def number(self, number: Any, dtype: torch.dtype, shape: Sequence[int] = ()) -> str:
         """A constant whose elements are all equal."""
         return self.constant(torch.full(tuple(shape), number, dtype=dtype))
 
     def constant(self, tensor: torch.Tensor) -> str:
-        if tensor.dtype not in DTYPES:
-            raise Refused(f"there is no element type for {tensor.dtype}")
+        element_type(tensor.dtype)
         return self.lowering.value(f"{self.name}.constant", "constant", tensor.dtype, tensor.shape, tensor)
 
     def reshape(self, name: str, shape: Sequence[int]) -> str:
@@ -225,9 +235,7 @@ class Site:
         made[0].setdefault("name", self.name)
         if typed is not None:
             dtype, shape = type_of(typed)
-            if dtype not in DTYPES:
-                raise Refused(f"there is no element type for {dtype}")
-            self.lowering.values.append({"name": name, "kind": "computed", "dtype": DTYPES[dtype],
+            self.lowering.values.append({"name": name, "kind": "computed", "dtype": element_type(dtype),
                                          "shape": list(shape)})
         return name
 
@@ -242,13 +250,14 @@ class Site:
         """The call as an op of another system, which has types only."""
         picks = {user.args[1]: user for user in self.node.users if user.target is operator.getitem}
         found: list[Optional[str]] = [None] * (max(picks, default=0) + 1)
-        for number, typed in picks.items() if picks else [(0, self.node)]:
-            dtype, shape = type_of(typed)
+        types = {number: type_of(typed) for number, typed in (picks.items() if picks else [(0, self.node)])}
+        names = {number: element_type(dtype) for number, (dtype, _) in types.items()}
+        for number, (_, shape) in types.items():
             found[number] = self.lowering.unused(self.name)
-            self.lowering.values.append({"name": found[number], "kind": "computed", "dtype": DTYPES[dtype],
+            self.lowering.values.append({"name": found[number], "kind": "computed", "dtype": names[number],
                                          "shape": list(shape)})
         outputs = [one for one in found if one is not None]
-        reads = [self.lowering.results[one] for one in self.node.all_input_nodes]
+        reads = [self.lowering.results.get(one) for one in self.node.all_input_nodes]
         inputs = [one for one in reads if isinstance(one, str)]
         self.lowering.nodes.append({"name": self.name, "op": "opaque", "inputs": inputs, "outputs": outputs,
                                     "attributes": {"op": op}})

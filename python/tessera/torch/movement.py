@@ -168,6 +168,13 @@ def gather(site: Site, a: Any) -> Result:
     return str(site.emit("gather_elements", [site.read(a.self), site.read(a.index)], axis=a.dim))
 
 
+@rule("scatter.value")
+def scatter_number(site: Site, a: Any) -> Result:
+    source = site.number(a.value, site.dtype, type_of(a.index)[1])
+    return str(site.emit("scatter_elements", [site.read(a.self), site.read(a.index), source], axis=a.dim,
+                         reduction="none"))
+
+
 @rule("scatter.src", "scatter_add")
 def scatter(site: Site, a: Any) -> Result:
     reduction = "add" if "scatter_add" in str(site.node.target) else "none"
@@ -176,24 +183,68 @@ def scatter(site: Site, a: Any) -> Result:
                          reduction=reduction))
 
 
-@rule("index")
+class _Places:
+    """The places that the indices of x[.., i, .., j, ..] name."""
+
+    def __init__(self, site: Site, a: Any) -> None:
+        indices = list(a.indices)
+        self.extents = type_of(a.self)[1]
+        self.used = [dim for dim, one in enumerate(indices) if one is not None]
+        types = [type_of(indices[dim]) for dim in self.used]
+        require(all(dtype in (torch.int64, torch.int32) for dtype, _ in types), "its shape depends on data")
+        self.names = [site.cast(site.read(indices[dim]), dtype, torch.int64)
+                      for dim, (dtype, _) in zip(self.used, types)]
+        self.shapes = [shape for _, shape in types]
+        self.shape = list(torch.broadcast_shapes(*self.shapes))
+        self.kept = [dim for dim in range(len(self.extents)) if dim not in self.used]
+        #: With the dims that have indices first.
+        self.order = self.used + self.kept
+        #: Dims of x[..] before those of the indices, which replace theirs where they are neighbours, else come first.
+        self.before = self.used[0] if self.used[-1] - self.used[0] == len(self.used) - 1 else 0
+
+    def table(self, site: Site) -> str:
+        """The indices of each place, in a last dim."""
+        columns = []
+        for name, shape in zip(self.names, self.shapes):
+            whole = name if list(shape) == self.shape else site.emit("expand", [name], shape=self.shape)
+            columns.append(site.emit("unsqueeze", [whole], axes=[len(self.shape)]))
+        return str(columns[0] if len(columns) == 1 else site.emit("concat", columns, axis=len(self.shape)))
+
+    def order_of_results(self, rank: int) -> list[int]:
+        """The dims of x[..] from results whose first dims are those of the indices."""
+        count = len(self.shape)
+        return [*range(count, count + self.before), *range(count), *range(count + self.before, rank)]
+
+
+def _turned(site: Site, name: str, perm: list[int]) -> str:
+    return name if perm == sorted(perm) else str(site.emit("transpose", [name], perm=perm))
+
+
+def _inverse(perm: list[int]) -> list[int]:
+    return [perm.index(dim) for dim in range(len(perm))]
+
+
+@rule("index", "_unsafe_index")
 def index(site: Site, a: Any) -> Result:
-    """x[.., i, ..], or x[i, j, ..] with indices of the first dims."""
-    indices = list(a.indices)
-    used = [dim for dim, one in enumerate(indices) if one is not None]
-    types = [type_of(indices[dim]) for dim in used]
-    require(all(dtype in (torch.int64, torch.int32) for dtype, _ in types), "its shape depends on data")
-    names = [site.cast(site.read(indices[dim]), dtype, torch.int64) for dim, (dtype, _) in zip(used, types)]
-    if len(used) == 1:
-        return str(site.emit("gather", [site.read(a.self), names[0]], axis=used[0]))
-    require(used == list(range(len(used))), "it has several indices, of other dims than the first ones")
-    shape = torch.broadcast_shapes(*(extents for _, extents in types))
-    columns = []
-    for name, (_, extents) in zip(names, types):
-        whole = name if tuple(extents) == tuple(shape) else site.emit("expand", [name], shape=list(shape))
-        columns.append(site.emit("unsqueeze", [whole], axes=[len(shape)]))
-    table = site.emit("concat", columns, axis=len(shape))
-    return str(site.emit("gather_nd", [site.read(a.self), table]))
+    at = _Places(site, a)
+    if len(at.used) == 1:
+        return str(site.emit("gather", [site.read(a.self), at.names[0]], axis=at.used[0]))
+    found = site.emit("gather_nd", [_turned(site, site.read(a.self), at.order), at.table(site)])
+    return _turned(site, found, at.order_of_results(len(site.shape)))
+
+
+@rule("index_put", "_unsafe_index_put")
+def index_put(site: Site, a: Any) -> Result:
+    at = _Places(site, a)
+    others = [at.extents[dim] for dim in at.kept]
+    shape = others[:at.before] + at.shape + others[at.before:]
+    values = site.read(a.values, site.dtype)
+    if list(type_of(a.values)[1]) != shape:
+        values = site.emit("expand", [values], shape=shape)
+    found = site.emit("scatter_nd", [_turned(site, site.read(a.self), at.order), at.table(site),
+                                     _turned(site, values, _inverse(at.order_of_results(len(shape))))],
+                      reduction="add" if a.accumulate else "none")
+    return _turned(site, found, _inverse(at.order))
 
 
 @rule("embedding")
@@ -300,6 +351,17 @@ def made_alike(site: Site, a: Any) -> Result:
     target = str(site.node.target)
     number = 0 if "zeros" in target else 1 if "ones" in target else a.fill_value
     return site.number(number, site.dtype, site.shape)
+
+
+@rule("empty.memory_format", "empty_like", "new_empty", "empty_strided")
+def not_written(site: Site, a: Any) -> Result:
+    """Memory before it is written may have any contents: here zeros."""
+    return site.number(0, site.dtype, site.shape)
+
+
+@rule("zero")
+def zero(site: Site, a: Any) -> Result:
+    return site.number(0, site.dtype, site.shape)
 
 
 @rule("fill")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .lowering import Result, Site, type_of
-from .rules import RULES, dim_of, elementwise, promoted, rank_of, require, rule
+from .rules import RULES, dim_of, elementwise, pairs_of, promoted, rank_of, require, rule
 
 _SAME = {name: name for name in ("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh",
                                  "erf", "exp", "floor", "log", "neg", "reciprocal", "relu", "round", "rsqrt",
@@ -201,10 +201,38 @@ def prelu(site: Site, a: Any) -> Result:
     return str(site.emit("prelu", [site.read(a.self), slope]))
 
 
-@rule("log2")
-def log2(site: Site, a: Any) -> Result:
+@rule("log2", "log10")
+def log_of_another_base(site: Site, a: Any) -> Result:
     found = site.emit("log", [site.read(a.self, site.dtype)])
-    return str(site.emit("mul", [found, site.number(1 / math.log(2), site.dtype)]))
+    base = 2 if "log2" in str(site.node.target) else 10
+    return str(site.emit("mul", [found, site.number(1 / math.log(base), site.dtype)]))
+
+
+@rule("log1p")
+def log1p(site: Site, a: Any) -> Result:
+    return str(site.emit("log", [site.emit("add", [site.read(a.self, site.dtype), site.number(1, site.dtype)])]))
+
+
+@rule("expm1")
+def expm1(site: Site, a: Any) -> Result:
+    return str(site.emit("sub", [site.emit("exp", [site.read(a.self, site.dtype)]), site.number(1, site.dtype)]))
+
+
+@rule("trunc")
+def trunc(site: Site, a: Any) -> Result:
+    x = site.read(a.self)
+    if not site.dtype.is_floating_point:
+        return x
+    return str(site.emit("mul", [site.emit("sign", [x]), site.emit("floor", [site.emit("abs", [x])])]))
+
+
+@rule("addcmul", "addcdiv")
+def added_product(site: Site, a: Any) -> Result:
+    op = "mul" if "addcmul" in str(site.node.target) else "div"
+    found = site.emit(op, [site.read(a.tensor1, site.dtype), site.read(a.tensor2, site.dtype)])
+    if a.value != 1:
+        found = site.emit("mul", [found, site.number(a.value, site.dtype)])
+    return str(site.emit("add", [site.read(a.self, site.dtype), found]))
 
 
 def _reduce(op: str) -> Any:
@@ -276,6 +304,6 @@ def any_or_all(site: Site, a: Any) -> Result:
     x = site.cast(site.read(a.self, torch.bool), torch.bool, torch.int32)
     rank = rank_of(a.self)
     dim = getattr(a, "dim", None)
-    axes = list(range(rank)) if dim is None else [dim]
+    axes = list(range(rank)) if dim is None else pairs_of(dim, 1)
     found = site.emit(op, [x], axes=axes, keepdims=int(getattr(a, "keepdim", False))) if rank else x
     return site.cast(found, torch.int32, torch.bool)

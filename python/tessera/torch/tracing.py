@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from ..errors import TesseraError
 from ..graphs import Graph
 from . import movement, numbers, products  # noqa: F401  (each adds its rules)
-from .lowering import Lowering, Missing, type_of
+from .lowering import Lowering, Missing, Refused, type_of
 from .rules import RULES
 
 try:
@@ -80,12 +80,14 @@ def graph_of(module: Any, *examples: Any, name: str = "", opaque: bool = False, 
         lowering.results[node] = lowering.value(next(names), "input", leaf.dtype, leaf.shape)
     known = {id(one): lowering.results[node] for node, one in zip(placeholders, owned.values())}
     paths.follow(traced.graph)
-    outputs = _lower(lowering, traced, lambda target: getattr(traced, target), known, paths.name, opaque)
+    outputs = _lower(lowering, traced.graph, _results(traced.graph), lambda target: getattr(traced, target), known,
+                     paths.name, opaque)
     return _finished(lowering, outputs, name)
 
 
 def _exported(program: Any, opaque: bool) -> tuple[Lowering, list[str]]:
-    """A program of torch.export: parameters, buffers and constants are inputs that its signature names."""
+    """A program of torch.export: parameters, buffers and constants are inputs that its signature names. Buffers and
+    inputs that it writes are outputs before those of the module, and are left out."""
     program = program.run_decompositions()
     signature = program.graph_signature
     owned = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
@@ -99,30 +101,44 @@ def _exported(program: Any, opaque: bool) -> tuple[Lowering, list[str]]:
             one = program.state_dict[key] if key in program.state_dict else program.constants[key]
             lowering.results[node] = lowering.value(key, "parameter", one.dtype, one.shape, _data(one))
         elif hasattr(node.meta.get("val", node.meta.get("tensor_meta")), "dtype"):  # numbers are part of the program
-            dtype, shape = type_of(node)
-            lowering.results[node] = lowering.value(node.name, "input", dtype, shape)
+            try:
+                dtype, shape = type_of(node)
+            except Refused as refused:
+                lowering.missing.append(Missing(node.name, "input", str(refused)))
+            else:
+                lowering.results[node] = lowering.value(node.name, "input", dtype, shape)
+    if lowering.missing:
+        raise _not_supported(lowering.missing)
 
     def name_of(node: Any) -> str:
         stack = list(node.meta.get("nn_module_stack", {}).values())
-        path = stack[-1][0].replace("L['self']", "").strip(".") if stack else ""
+        path = stack[-1][0].replace("L['self']", "").strip(".").partition("@")[0] if stack else ""  # fc@1: called again
         return f"{path}.{node.name}" if path else str(node.name)
 
-    outputs = _lower(lowering, program, lambda target: program.constants[target], {}, name_of, opaque)
-    wanted = len(signature.user_outputs)
-    return lowering, outputs[len(outputs) - wanted:]
+    results = _results(program.graph)
+    results = results[len(results) - len(signature.user_outputs):]
+    return lowering, _lower(lowering, program.graph, results, program.constants.get, {}, name_of, opaque)
 
 
-def _lower(lowering: Lowering, traced: Any, attribute: Callable[[str], torch.Tensor], known: dict[int, Any],
+def _results(graph: Any) -> list[Any]:
+    """What a trace returns: nodes, and what is no tensor as it is."""
+    returned: list[Any] = tree_flatten([node for node in graph.nodes if node.op == "output"][0].args[0])[0]
+    return returned
+
+
+def _lower(lowering: Lowering, graph: Any, results: list[Any], attribute: Callable[[str], Any], known: dict[int, Any],
            name_of: Callable[[Any], str], opaque: bool) -> list[str]:
-    """Writes all nodes of a trace that an output needs; returns the outputs."""
-    results = [node for node in traced.graph.nodes if node.op == "output"][0]
-    needed = set(results.all_input_nodes)
-    for node in reversed(traced.graph.nodes):
+    """Writes all nodes of a trace that these results need; returns their names."""
+    needed = {one for one in results if isinstance(one, torch.fx.Node)}
+    for node in reversed(graph.nodes):
         if node in needed:
             needed.update(node.all_input_nodes)
-    for node in traced.graph.nodes:
+    for node in graph.nodes:
         if node.op == "get_attr" and node in needed:
-            tensor = node.meta["val"] = attribute(node.target)
+            tensor = attribute(node.target)
+            if not isinstance(tensor, torch.Tensor):  # a part of the program, as of torch.cond
+                continue
+            node.meta["val"] = tensor
             lowering.results[node] = known.get(id(tensor)) or lowering.value(
                 node.name, "constant", tensor.dtype, tensor.shape, _data(tensor))
         elif node.op == "call_function" and node in needed:
@@ -131,14 +147,15 @@ def _lower(lowering: Lowering, traced: Any, attribute: Callable[[str], torch.Ten
         raise _not_supported(lowering.missing)
     outputs: list[str] = []
     computed = {name for node in lowering.nodes for name in node["outputs"]}
-    for one in tree_flatten(results.args[0])[0]:
+    for one in results:
         if not isinstance(one, torch.fx.Node):
             if one is None:
                 continue
             raise TesseraError(f"an output is {one!r}, not a tensor", code="not_supported")
-        name = lowering.results[one]
+        name = lowering.results.get(one)
         if not isinstance(name, str):
-            raise TesseraError(f"the output {one.name} has several results", code="not_supported")
+            what = "is no tensor" if name is None else "has several results"
+            raise TesseraError(f"the output {one.name} {what}", code="not_supported")
         if name not in computed or name in outputs:  # an input that is returned, or an output that is returned twice
             copy = lowering.unused(f"{name}.copy")
             lowering.nodes.append({"op": "identity", "inputs": [name], "outputs": [copy]})
