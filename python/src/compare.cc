@@ -32,8 +32,10 @@ py::object diff(const PyTensor& tensor, const py::object& other_or_text) {
       moved ? dtype_bytes(other->placement().atom().storage, *moved) : std::nullopt;
   py::object first = py::none();
   if (comparison.first_difference) first = to_tuple(*comparison.first_difference);
-  return py::module_::import("tessera.results")
-      .attr("Difference")(comparison.equal, first, moved, bytes, stays);
+  const py::object answer = py::module_::import("tessera.results")
+                                .attr("Difference")(comparison.equal, first, moved, bytes, stays);
+  answer.attr("_pair") = py::make_tuple(tensor.text(), other->text());  // its picture shows both
+  return answer;
 }
 
 }  // namespace

@@ -25,8 +25,17 @@ class Locations(NamedTuple):
     slots: Array
 
 
-class Difference(NamedTuple):
-    """How two layouts differ. True where they are the same function.
+class _Difference(NamedTuple):
+    equal: bool
+    first: Optional[Tuple[int, ...]]
+    moved_elements: Optional[int]
+    moved_bytes: Optional[int]
+    stays_on_place: Optional[bool]
+
+
+class Difference(_Difference):
+    """How two layouts differ. True where they are the same function. In a notebook: a picture of what becomes of each
+    element.
 
     first            the row-major smallest index that differs
     moved_elements   how many differ; None where counting them takes too long
@@ -34,14 +43,19 @@ class Difference(NamedTuple):
     stays_on_place   whether every place already holds what it needs
     """
 
-    equal: bool
-    first: Optional[Tuple[int, ...]]
-    moved_elements: Optional[int]
-    moved_bytes: Optional[int]
-    stays_on_place: Optional[bool]
+    _pair: Tuple[str, str] = ("", "")
 
     def __bool__(self) -> bool:
         return self.equal
+
+    def _repr_svg_(self) -> Optional[str]:
+        from .commands import _text
+        from .errors import TesseraError
+
+        try:
+            return _text("diff", self._pair, svg="-") if any(self._pair) else None
+        except TesseraError:  # too large to draw
+            return None
 
 
 def _places(first: Tuple[int, ...], loops: Loops) -> list[Tuple[int, ...]]:

@@ -107,5 +107,6 @@ def test_diff_is_about_functions():
     assert same and same.moved_elements == 0 and same.first is None
     other = tensor.diff("tensor<8x8xf32, pyflame.Grid(4, 1)>")
     assert not other and other.first == (0, 4) and other.stays_on_place is False
+    assert other._repr_svg_().startswith("<svg") and pickle.loads(pickle.dumps(other)) == other
     a = tessera.parse("tensor<4x6xf32, pyflame.Grid(4, 1)>")
     assert a.function_hash() == tessera.parse("tensor<4x6xf32, pyflame.RowPartition(4)>").function_hash()
