@@ -33,14 +33,7 @@ graph.save("relu.onnx")
 assert tessera.Graph.read("relu.onnx").nodes[0]["op"] == "relu"
 PROGRAM
 fi
-# The program of PyFlame's document, where the document is.
-document=$(grep -ls '^## 9. Example: Memory-Aware Model Design' "$project"/../../shared/seeds/*.txt | head -n 1)
-if [ -n "$document" ]; then
-  sed -n '/^## 9\. Example/,/^## 10/p' "$document" | sed -n '/^```python$/,/^```$/p' | grep -v '^```' > program.py
-  "$work/venv/bin/python" program.py | grep -qx 'Output shape: (32, 10)'
-else
-  echo "left out: the program of the PyFlame document, which is not in shared/seeds"
-fi
+"$project/tests/document.sh" "$work/venv/bin/python"
 # What it loads besides Python's own libraries must be in the wheel or on every system.
 needed=$(ldd "$work"/venv/lib/python3*/site-packages/tessera/_native*.so | awk '{print $1}' |
   grep -vE 'linux-vdso|ld-linux|lib(c|m|gcc_s|stdc\+\+|z|hwy|pthread|dl)\.so') && { echo "needs $needed"; exit 1; }
