@@ -27,13 +27,13 @@ NOT_ANALYSED = cmake/% tools/bench/peers/onednn.cc
 
 .DEFAULT_GOAL := help
 .PHONY: help deps build run test test-all bench check format fuzz install \
-        test-clang test-asan test-tsan test-long explorer test-explorer wheel install-python
+        test-clang test-asan test-tsan test-long explorer test-explorer wheel install-python run-python
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 deps: ## install the missing Debian packages of all lists in packages/
-	$(call packages,build test python clang peers explorer)
+	$(call packages,build test python python-test clang peers explorer)
 
 build: ## optimised build; leaves the command at build/tessera
 	$(call packages,build)
@@ -50,7 +50,7 @@ define preset_test
 endef
 
 test: ## build everything, run all tests except the long sweeps
-	$(call packages,build test python)
+	$(call packages,build test python python-test)
 	$(call preset_test,dev)
 
 test-clang: ## the same with clang
@@ -148,3 +148,7 @@ install-python: wheel ## install the wheel into the virtual environment VENV (bu
 	[ -e $(VENV)/bin/python ] || $(PYTHON) -m venv --system-site-packages $(VENV)
 	$(VENV)/bin/python -m pip install --no-index --no-deps --force-reinstall build/dist/tessera-*.whl
 	$(VENV)/bin/python -c 'import tessera; print("tessera", tessera.__version__, "in $(VENV)")'
+
+run-python: install-python ## the same, then the program of PyFlame's document and examples/mlp.py there
+	python/tests/document.sh $(VENV)/bin/python
+	$(VENV)/bin/python examples/mlp.py
