@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import operator
 import threading
-from typing import Optional, Sequence, Union
+from typing import Iterable, Optional, Sequence, Union
 
 from tessera import _native
 
@@ -41,7 +42,12 @@ def _next_seed() -> int:
         return (_seed * _GOLDEN + _drawn) & _MASK
 
 
-def randn(shape: Sequence[int], dtype: DTypeLike = "float32", layout: Optional[LayoutLike] = None,
+def _extents(shape: Union[int, Sequence[int]]) -> list[int]:
+    """A shape, which may be one number."""
+    return [operator.index(one) for one in (shape if isinstance(shape, Iterable) else [shape])]
+
+
+def randn(shape: Union[int, Sequence[int]], dtype: DTypeLike = "float32", layout: Optional[LayoutLike] = None,
           seed: Optional[int] = None) -> Tensor:
     """Normally distributed numbers of mean 0 and variance 1; the same ones for the same seed.
 
@@ -50,22 +56,26 @@ def randn(shape: Sequence[int], dtype: DTypeLike = "float32", layout: Optional[L
     """
     kind = DType(dtype)
     number = _next_seed() if seed is None else seed & _MASK
-    return Tensor(_native.lazy_randn(list(shape), number, kind.value, placed(list(shape), kind, layout)), layout)
+    extents = _extents(shape)
+    return Tensor(_native.lazy_randn(extents, number, kind.value, placed(extents, kind, layout)), layout)
 
 
-def full(shape: Sequence[int], number: Union[int, float, bool], dtype: DTypeLike = "float32",
+def full(shape: Union[int, Sequence[int]], number: Union[int, float, bool], dtype: DTypeLike = "float32",
          layout: Optional[LayoutLike] = None) -> Tensor:
     """One number everywhere, rounded to the element type."""
     kind = DType(dtype)
-    return Tensor(_native.lazy_full(list(shape), float(number), kind.value, placed(list(shape), kind, layout)), layout)
+    extents = _extents(shape)
+    return Tensor(_native.lazy_full(extents, float(number), kind.value, placed(extents, kind, layout)), layout)
 
 
-def zeros(shape: Sequence[int], dtype: DTypeLike = "float32", layout: Optional[LayoutLike] = None) -> Tensor:
+def zeros(shape: Union[int, Sequence[int]], dtype: DTypeLike = "float32",
+          layout: Optional[LayoutLike] = None) -> Tensor:
     """0 everywhere."""
     return full(shape, 0, dtype, layout)
 
 
-def ones(shape: Sequence[int], dtype: DTypeLike = "float32", layout: Optional[LayoutLike] = None) -> Tensor:
+def ones(shape: Union[int, Sequence[int]], dtype: DTypeLike = "float32",
+         layout: Optional[LayoutLike] = None) -> Tensor:
     """1 everywhere."""
     return full(shape, 1, dtype, layout)
 

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "LayoutLike", "MeshLayout", "get_tile_shape", "memory_usage_per_pe", "to_layout"]
 
-#: A layout of any shape, a text in any notation of Tessera ("pyflame.Grid(4, 4)"), or a tensor of tessera.
+#: A layout of any shape, its text ("Grid(4, 4)"), a text in any notation of Tessera, or a tensor of tessera.
 LayoutLike = Union[MeshLayout, str, tessera.Tensor]
+
+_KINDS = ("SinglePE", "RowPartition", "ColPartition", "Grid", "BlockCyclic", "Custom")
 
 
 class Layout:
@@ -102,6 +104,8 @@ def placed(shape: Sequence[int], dtype: DType, layout: Optional[LayoutLike]) -> 
     if isinstance(layout, MeshLayout):
         return layout.tensor(shape, dtype.value)
     extents = "".join(f"{extent}x" for extent in shape)
+    if layout.partition("(")[0] in _KINDS:  # as str() of a MeshLayout is
+        layout = f"pyflame.{layout}"
     return tessera.parse(f"tensor<{extents}{dtype.value}, {layout}>")
 
 

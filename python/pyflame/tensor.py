@@ -275,7 +275,7 @@ def _spelled_out(key: Any, rank: int) -> list[Any]:
     parts = list(key) if isinstance(key, tuple) else [key]
     for part in parts:
         is_known = part is None or part is ... or isinstance(part, slice) or hasattr(part, "__index__")
-        if not is_known or isinstance(part, bool):
+        if not is_known or isinstance(part, bool) or np.ndim(part) > 0:
             raise TypeError(f"tensors are indexed with numbers, slices, None and ..., not {type(part).__name__}; "
                             "pyflame.apply('gather', ..) takes elements by position")
     used = sum(part is not None and part is not ... for part in parts)
@@ -350,7 +350,8 @@ def tensor(data: Any, dtype: Optional[DTypeLike] = None, layout: Optional[Layout
     if isinstance(data, Tensor):
         made = data
     elif hasattr(data, "__dlpack__") and not isinstance(data, np.ndarray):
-        made = Tensor(_native.lazy_from(data.contiguous() if hasattr(data, "contiguous") else data, "", None))
+        plain = data.detach().contiguous() if hasattr(data, "detach") else data
+        made = Tensor(_native.lazy_from(plain, "", None))
     else:
         array = np.asarray(data)
         if array.dtype == np.float64 and not hasattr(data, "__array__"):

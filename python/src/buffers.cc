@@ -128,7 +128,7 @@ std::optional<Memory> Memory::of_buffer(py::handle object, bool writable) {
   memory.item_bytes_ = filled.itemsize;
   if (filled.shape != nullptr) {
     memory.shape_.assign(filled.shape, filled.shape + filled.ndim);
-  } else {
+  } else if (filled.ndim > 0) {  // a single element, of rank 0, has no extents
     memory.shape_ = {filled.itemsize > 0 ? filled.len / filled.itemsize : 0};
   }
   if (filled.strides != nullptr) {
@@ -179,7 +179,8 @@ Memory Memory::of(py::handle object, bool writable) {
   if (auto memory = of_buffer(object, writable)) return *std::move(memory);
   if (auto memory = of_dlpack(object)) return *std::move(memory);
   throw py::type_error(cat("an object with the buffer protocol or DLPack is needed, not ",
-                           std::string(Py_TYPE(object.ptr())->tp_name)));
+                           std::string(Py_TYPE(object.ptr())->tp_name),
+                           ": numpy.asarray(..) makes one"));
 }
 
 std::int64_t Memory::elements() const {
@@ -218,8 +219,11 @@ std::span<std::byte> Memory::bytes() const {
 
 Tensor strided_tensor(const Memory& memory) {
   if (!memory.dtype()) {
+    const bool is_swapped = memory.type_name().starts_with('>');
     raise(ErrorCode::kBadDType, cat("arrays of '", memory.type_name(), "' have no element type"),
-          "view it as another type, or describe its memory with a layout");
+          is_swapped
+              ? "its bytes are in the other order: array.astype(array.dtype.newbyteorder('='))"
+              : "view it as another type, or describe its memory with a layout");
   }
   std::vector<std::int64_t> strides;
   for (std::size_t dim = 0; dim < memory.strides().size(); ++dim) {

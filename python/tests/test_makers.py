@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makers of tensors from numbers: what they make is what parse() reads from the text."""
 
+import numpy as np
 import pytest
 
 import tessera
@@ -77,6 +78,25 @@ def test_makers(make, text):
     assert made == tessera.parse(text)
     assert made.diff(text).equal
     assert tessera.parse(str(made)) == made
+
+
+class Type:
+    """As types of torch print themselves."""
+
+    def __str__(self):
+        return "torch.bfloat16"
+
+
+def test_types_are_taken_in_every_form():
+    for given, name in ((np.float32, "f32"), (np.dtype("u2"), "ui16"), ("int64", "i64"), (bool, "i1"), (Type(), "bf16"),
+                        ("i8", "i8")):
+        assert strided.row_major((4, 6), given).dtype == name
+        assert pyflame.grid((4, 6), given, 2, 2) == pyflame.grid((4, 6), name, 2, 2)
+    assert metal.make((64, 64), np.float32, (1, 1), tile=(32, 32)) == metal.make((64, 64), "f32", (1, 1), tile=(32, 32))
+    assert ttnn.make((64, 64), np.float32) == ttnn.make((64, 64), "f32")
+    assert spyre.elements_per_stick(np.float16) == 64
+    with pytest.raises(tessera.TesseraError):
+        strided.row_major((4, 6), np.complex64)
 
 
 def test_every_notation_has_a_maker():

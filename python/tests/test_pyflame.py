@@ -92,7 +92,7 @@ def test_layouts_are_equal_as_functions():
 
 def test_layouts_are_taken_in_every_form():
     text = "pyflame.Grid(2, 3)"
-    for layout in (text, Layout.grid(2, 3), tessera.parse(f"tensor<4x6xf32, {text}>")):
+    for layout in (text, str(Layout.grid(2, 3)), Layout.grid(2, 3), tessera.parse(f"tensor<4x6xf32, {text}>")):
         x = pf.tensor(np.arange(24, dtype=np.float32).reshape(4, 6), layout=layout)
         assert get_tile_shape(x, (1, 2)) == (2, 2) and memory_usage_per_pe(x)["max"] == 16
         np.testing.assert_array_equal(pf.eval(x + x), 2 * np.arange(24).reshape(4, 6))
@@ -178,7 +178,8 @@ def test_errors_are_raised_by_the_line_that_is_wrong():
     assert caught.value.code == "shape_mismatch"
     assert "matmul of f32[2, 3] and f32[4, 5]" in caught.value.message
     for wrong, kind in [(lambda: pf.zeros([2])[2], IndexError), (lambda: pf.zeros([2])[0, 0], IndexError),
-                        (lambda: pf.zeros([2])["a"], TypeError), (lambda: pf.zeros([2]) + "a", TypeError),
+                        (lambda: pf.zeros([2])["a"], TypeError),
+                        (lambda: pf.zeros([2])[np.array([0, 1])], TypeError), (lambda: pf.zeros([2]) + "a", TypeError),
                         (lambda: pf.apply("topk", pf.zeros([2]), k=1), tessera.TesseraError),
                         (lambda: pf.apply("softmax", pf.zeros([2]), axis="x"), TypeError),
                         (lambda: pf.apply("softmax", pf.zeros([2]), axes=1), tessera.TesseraError),
@@ -225,12 +226,15 @@ def test_arrays_come_in_without_changes():
                                   np.ones((2, 3)) @ array[:, :3].T)
     assert pf.tensor(3).dtype is pf.int64 and pf.tensor([1.5]).dtype is pf.float32
     assert pf.tensor(np.float64(2)).dtype is pf.float64 and pf.tensor([True]).dtype is pf.bool_
+    assert pf.tensor(3.0).shape == () and pf.eval(pf.tensor(3.0) + 1) == 4 and pf.zeros(3).shape == (3,)
 
 
 def test_tensors_of_torch_come_in():
     torch = pytest.importorskip("torch")
     x = torch.arange(6.0).reshape(2, 3)
     np.testing.assert_array_equal(pf.eval(pf.tensor(x.T) * 2), 2 * x.T.numpy())
+    weight = torch.nn.Parameter(x)
+    np.testing.assert_array_equal(pf.eval(pf.tensor(weight)), x.numpy())
 
 
 def test_memory_goes_back():

@@ -113,6 +113,16 @@ def test_dlpack():
     assert caught.value.code == "not_supported"
 
 
+def test_single_elements():
+    array = np.array(3.5)
+    assert str(tessera.layout_of(array)) == "tensor<f64, strided<[]>>" == str(tessera.layout_of(OnlyDlpack(array)))
+    made = tessera.relayout(array, "tensor<f32, strided<[]>>")
+    assert made.shape == () and made.dtype == np.float32 and made == 3.5
+    out = np.array(0, np.float64)
+    assert tessera.plan(tessera.layout_of(array), tessera.layout_of(out))(array, out) is out and out == 3.5
+    assert tessera.layout_of(np.float32(1)).shape == () and tessera.layout_of(b"abc").shape == (3,)
+
+
 def test_types_of_numpy():
     for name, dtype in [("f64", "f8"), ("f32", "f4"), ("f16", "f2"), ("i64", "i8"), ("i32", "i4"), ("i16", "i2"),
                         ("i8", "i1"), ("ui64", "u8"), ("ui32", "u4"), ("ui16", "u2"), ("ui8", "u1"), ("i1", "?")]:
@@ -127,6 +137,9 @@ def test_types_of_numpy():
         with pytest.raises(tessera.TesseraError) as caught:
             tessera.layout_of(array)
         assert caught.value.code == "bad_dtype"
+    swapped = np.arange(3, dtype=">f4")
+    native = swapped.astype(swapped.dtype.newbyteorder("="))  # as the help says
+    np.testing.assert_array_equal(tessera.relayout(native, "tensor<3xf32, strided<[1]>>"), swapped)
 
 
 def test_conversions_round_as_numpy_does():

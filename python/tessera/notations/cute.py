@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from .._native import Tensor
-from ._write import tensor
+from ._write import Dtype, tensor
 
 
-def make(shape: Sequence[int], dtype: str, modes: Any, strides: Optional[Any] = None) -> Tensor:
+def make(shape: Sequence[int], dtype: Dtype, modes: Any, strides: Optional[Any] = None) -> Tensor:
     """`modes` and `strides` are nested tuples, one top-level mode for each dim of the tensor.
 
     >>> str(tessera.cute.make((8, 8), "f32", ((2, 4), 8), ((1, 16), 2)))

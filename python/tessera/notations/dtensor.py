@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from .._native import Tensor
-from ._write import tensor
+from ._write import Dtype, tensor
 
 
-def make(shape: Sequence[int], dtype: str, mesh: Sequence[int], placements: Sequence[Any]) -> Tensor:
+def make(shape: Sequence[int], dtype: Dtype, mesh: Sequence[int], placements: Sequence[Any]) -> Tensor:
     """`placements` has one entry for each mesh dim: the number of the tensor's dim that it shards, 'Replicate',
     'Partial', or an object of torch whose repr() is Shard(dim=0), Replicate(), Partial(sum) or
     _StridedShard(dim=0, sf=2).

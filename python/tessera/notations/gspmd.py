@@ -7,10 +7,10 @@ import math
 from typing import Optional, Sequence
 
 from .._native import Tensor
-from ._write import tensor
+from ._write import Dtype, tensor
 
 
-def make(shape: Sequence[int], dtype: str, tiles: Sequence[int], *, devices: Optional[Sequence[int]] = None,
+def make(shape: Sequence[int], dtype: Dtype, tiles: Sequence[int], *, devices: Optional[Sequence[int]] = None,
          iota: Optional[Sequence[int]] = None, transpose: Sequence[int] = (), replicate_last: bool = False,
          last: Sequence[str] = ()) -> Tensor:
     """A sharding over `tiles` shards of each dim.
@@ -35,16 +35,16 @@ def make(shape: Sequence[int], dtype: str, tiles: Sequence[int], *, devices: Opt
     return tensor(shape, dtype, "gspmd{devices=[" + ",".join(map(str, tiles)) + f"]{where}{copies}" + "}")
 
 
-def replicated(shape: Sequence[int], dtype: str, devices: int) -> Tensor:
+def replicated(shape: Sequence[int], dtype: Dtype, devices: int) -> Tensor:
     """A copy on every device."""
     return tensor(shape, dtype, f"gspmd{{replicated num_partitions={devices}}}")
 
 
-def unreduced(shape: Sequence[int], dtype: str, devices: int) -> Tensor:
+def unreduced(shape: Sequence[int], dtype: Dtype, devices: int) -> Tensor:
     """A summand on every device."""
     return tensor(shape, dtype, f"gspmd{{unreduced num_partitions={devices}}}")
 
 
-def maximal(shape: Sequence[int], dtype: str, device: int, devices: int) -> Tensor:
+def maximal(shape: Sequence[int], dtype: Dtype, device: int, devices: int) -> Tensor:
     """All of it on one of the devices."""
     return tensor(shape, dtype, f"gspmd{{maximal device={device} num_partitions={devices}}}")

@@ -7,9 +7,10 @@ from typing import Optional, Sequence, Tuple
 
 from .. import _native
 from .._native import Tensor
+from ._write import Dtype, element
 
 
-def make(shape: Sequence[int], dtype: str, grid: Sequence[int], *, collapse: Sequence[Tuple[int, int]] = ((0, -1),),
+def make(shape: Sequence[int], dtype: Dtype, grid: Sequence[int], *, collapse: Sequence[Tuple[int, int]] = ((0, -1),),
          tile: Optional[Tuple[int, int]] = None, storage: str = "", space: str = "l1") -> Tensor:
     """The attribute of a tensor: collapse dims, divide the lines by the grid, tile.
 
@@ -21,8 +22,8 @@ def make(shape: Sequence[int], dtype: str, grid: Sequence[int], *, collapse: Seq
     >>> t.locate((40, 33))
     Location(place=(2, 1), slot=129, byte=None)
     """
-    return _native.metal_make(list(shape), dtype, [(first, last) for first, last in collapse], list(grid),
-                              None if tile is None else list(tile), storage or dtype, space)
+    return _native.metal_make(list(shape), element(dtype), [(first, last) for first, last in collapse], list(grid),
+                              None if tile is None else list(tile), storage or element(dtype), space)
 
 
 def on_grid(tensor: Tensor, grid: Sequence[int]) -> Tensor:

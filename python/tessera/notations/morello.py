@@ -7,7 +7,7 @@ from typing import Sequence, Tuple, Union
 
 from .. import _native
 from .._native import Tensor
-from ._write import tensor
+from ._write import Dtype, tensor
 
 DYNAMIC = "Dynamic"
 
@@ -22,7 +22,7 @@ def odd_even(size: int) -> str:
     return f"OddEven({size})"
 
 
-def make(shape: Sequence[int], dtype: str, dims: Sequence[Union[int, Tuple[int, str]]]) -> Tensor:
+def make(shape: Sequence[int], dtype: Dtype, dims: Sequence[Union[int, Tuple[int, str]]]) -> Tensor:
     """Physical dims as (logical dim, part); a number alone takes the rest of its dim.
 
     >>> t = tessera.morello.make((6, 8), "f32", [1, 0, (1, tessera.morello.packed(4))])
@@ -33,17 +33,17 @@ def make(shape: Sequence[int], dtype: str, dims: Sequence[Union[int, Tuple[int, 
     return tensor(shape, dtype, "morello[" + ", ".join(f"({dim}, {part})" for dim, part in parts) + "]")
 
 
-def row_major(shape: Sequence[int], dtype: str) -> Tensor:
+def row_major(shape: Sequence[int], dtype: Dtype) -> Tensor:
     """All dims in order."""
     return tensor(shape, dtype, "morello.row_major()")
 
 
-def col_major(shape: Sequence[int], dtype: str) -> Tensor:
+def col_major(shape: Sequence[int], dtype: Dtype) -> Tensor:
     """All dims in reverse order."""
     return tensor(shape, dtype, "morello.col_major()")
 
 
-def nhwc(shape: Sequence[int], dtype: str) -> Tensor:
+def nhwc(shape: Sequence[int], dtype: Dtype) -> Tensor:
     """The order 0, 2, 3, 1 of four dims."""
     return tensor(shape, dtype, "morello.nhwc()")
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import Sequence, Tuple, Union
 
 from .._native import Tensor
-from ._write import numbers, tensor
+from ._write import Dtype, numbers, tensor
 
 #: The range of a dim: (begin, end) or slice(begin, end).
 Range = Union[Tuple[int, int], slice]
 
 
-def make(shape: Sequence[int], dtype: str, folds: Sequence[str], *, mesh: Sequence[int] = (),
+def make(shape: Sequence[int], dtype: Dtype, folds: Sequence[str], *, mesh: Sequence[int] = (),
          options: Sequence[str] = ()) -> Tensor:
     """Folds as texts, '{d0} / (18 -> m0, 1 -> mem*63)', and further items such as 'slots=1024'.
 
@@ -23,7 +23,7 @@ def make(shape: Sequence[int], dtype: str, folds: Sequence[str], *, mesh: Sequen
     return tensor(shape, dtype, "native" + _items(folds, mesh, options))
 
 
-def view(shape: Sequence[int], dtype: str, folds: Sequence[str], *, mesh: Sequence[int] = (),
+def view(shape: Sequence[int], dtype: Dtype, folds: Sequence[str], *, mesh: Sequence[int] = (),
          options: Sequence[str] = ()) -> Tensor:
     """The same for a tensor whose elements may share slots: '{d0} / (1 -> none)' repeats along dim 0.
 
@@ -33,7 +33,7 @@ def view(shape: Sequence[int], dtype: str, folds: Sequence[str], *, mesh: Sequen
     return tensor(shape, dtype, "native.view" + _items(folds, mesh, options))
 
 
-def pieces(shape: Sequence[int], dtype: str,
+def pieces(shape: Sequence[int], dtype: Dtype,
            parts: Sequence[Tuple[Sequence[Range], Sequence[str], Sequence[str]]], *,
            mesh: Sequence[int] = ()) -> Tensor:
     """Disjoint boxes that cover the tensor, with a layout each: (ranges of the dims, folds, further items). The folds

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Mapping, Optional, Sequence, Tuple, Union
 
 from .._native import Tensor
-from ._write import numbers, pairs, tensor
+from ._write import Dtype, numbers, pairs, tensor
 
 
 Axes = Sequence[Union[int, Sequence[int]]]
@@ -40,11 +40,11 @@ def _options(dim_to_pe: Optional[Axes], origin: Optional[Tuple[int, int]], repli
     return options
 
 
-def _make(shape: Sequence[int], dtype: str, name: str, arguments: Sequence[object], options: list[str]) -> Tensor:
+def _make(shape: Sequence[int], dtype: Dtype, name: str, arguments: Sequence[object], options: list[str]) -> Tensor:
     return tensor(shape, dtype, f"pyflame.{name}(" + ", ".join([*map(str, arguments), *options]) + ")")
 
 
-def single_pe(shape: Sequence[int], dtype: str, *, origin: Optional[Tuple[int, int]] = None) -> Tensor:
+def single_pe(shape: Sequence[int], dtype: Dtype, *, origin: Optional[Tuple[int, int]] = None) -> Tensor:
     """All of it on one PE.
 
     >>> str(tessera.pyflame.single_pe((4, 6), "f32"))
@@ -53,19 +53,19 @@ def single_pe(shape: Sequence[int], dtype: str, *, origin: Optional[Tuple[int, i
     return _make(shape, dtype, "SinglePE", [], _options(None, origin, (), None))
 
 
-def rows(shape: Sequence[int], dtype: str, pes: int, *, dim_to_pe: Optional[Axes] = None,
+def rows(shape: Sequence[int], dtype: Dtype, pes: int, *, dim_to_pe: Optional[Axes] = None,
          origin: Optional[Tuple[int, int]] = None) -> Tensor:
     """Dim 0 over a column of PEs: RowPartition."""
     return _make(shape, dtype, "RowPartition", [pes], _options(dim_to_pe, origin, (), None))
 
 
-def columns(shape: Sequence[int], dtype: str, pes: int, *, dim_to_pe: Optional[Axes] = None,
+def columns(shape: Sequence[int], dtype: Dtype, pes: int, *, dim_to_pe: Optional[Axes] = None,
             origin: Optional[Tuple[int, int]] = None) -> Tensor:
     """Dim 1 over a row of PEs: ColPartition."""
     return _make(shape, dtype, "ColPartition", [pes], _options(dim_to_pe, origin, (), None))
 
 
-def grid(shape: Sequence[int], dtype: str, rows: int, columns: int, *, dim_to_pe: Optional[Axes] = None,
+def grid(shape: Sequence[int], dtype: Dtype, rows: int, columns: int, *, dim_to_pe: Optional[Axes] = None,
          origin: Optional[Tuple[int, int]] = None, replicate: Sequence[int] = (),
          partial: Optional[Mapping[int, str]] = None) -> Tensor:
     """Tiles over a grid of PEs.
@@ -76,7 +76,7 @@ def grid(shape: Sequence[int], dtype: str, rows: int, columns: int, *, dim_to_pe
     return _make(shape, dtype, "Grid", [rows, columns], _options(dim_to_pe, origin, replicate, partial))
 
 
-def block_cyclic(shape: Sequence[int], dtype: str, rows: int, columns: int, block_rows: int, block_columns: int, *,
+def block_cyclic(shape: Sequence[int], dtype: Dtype, rows: int, columns: int, block_rows: int, block_columns: int, *,
                  dim_to_pe: Optional[Axes] = None, origin: Optional[Tuple[int, int]] = None,
                  replicate: Sequence[int] = (), partial: Optional[Mapping[int, str]] = None) -> Tensor:
     """Blocks dealt to the PEs in turn: block k of a dim goes to PE k mod p.
@@ -88,7 +88,7 @@ def block_cyclic(shape: Sequence[int], dtype: str, rows: int, columns: int, bloc
                  _options(dim_to_pe, origin, replicate, partial))
 
 
-def custom(shape: Sequence[int], dtype: str, rows: int, columns: int, pes: Sequence[Tuple[int, int]], *,
+def custom(shape: Sequence[int], dtype: Dtype, rows: int, columns: int, pes: Sequence[Tuple[int, int]], *,
            dim_to_pe: Optional[Axes] = None) -> Tensor:
     """The tiles of grid(rows, columns), each on the PE that the list names, row-major and without repeats."""
     return _make(shape, dtype, "Custom", [rows, columns, pairs(pes)], _options(dim_to_pe, None, (), None))

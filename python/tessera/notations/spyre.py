@@ -8,10 +8,10 @@ from typing import Optional, Sequence, Tuple
 from .. import _native
 from .._native import Tensor
 from ..results import Restickify, TransferNest
-from ._write import numbers, tensor
+from ._write import Dtype, element, numbers, tensor
 
 
-def device(shape: Sequence[int], dtype: str, device_size: Sequence[int], *, dim_map: Optional[Sequence[int]] = None,
+def device(shape: Sequence[int], dtype: Dtype, device_size: Sequence[int], *, dim_map: Optional[Sequence[int]] = None,
            stride_map: Optional[Sequence[int]] = None, host_stride: Optional[Sequence[int]] = None,
            storage_offset: int = 0, cores: Sequence[int] = (), era: str = "") -> Tensor:
     """A device tensor with a dim_map (the dim of each device dim, -1 for none) or a stride_map (its step in the
@@ -28,7 +28,7 @@ def device(shape: Sequence[int], dtype: str, device_size: Sequence[int], *, dim_
     return tensor(shape, dtype, f"spyre<device_size={numbers(device_size)}, {', '.join([which, *options])}>")
 
 
-def default(shape: Sequence[int], dtype: str, *, dim_order: Optional[Sequence[int]] = None, sparse: bool = False,
+def default(shape: Sequence[int], dtype: Dtype, *, dim_order: Optional[Sequence[int]] = None, sparse: bool = False,
             host_stride: Optional[Sequence[int]] = None, storage_offset: int = 0, cores: Sequence[int] = (),
             era: str = "") -> Tensor:
     """The device's own choice: sticks along the last dim of `dim_order`. `sparse` keeps one element per stick.
@@ -42,7 +42,7 @@ def default(shape: Sequence[int], dtype: str, *, dim_order: Optional[Sequence[in
     return tensor(shape, dtype, f"spyre.default({', '.join([*options, *_options(host_stride, storage_offset, cores, era)])})")
 
 
-def stick_dim(shape: Sequence[int], dtype: str, dim: int, *, sparse: bool = False) -> Tensor:
+def stick_dim(shape: Sequence[int], dtype: Dtype, dim: int, *, sparse: bool = False) -> Tensor:
     """The default layout with sticks along `dim`; the other dims keep their order.
 
     >>> a = tessera.spyre.stick_dim((512, 256), "f16", 0)
@@ -95,9 +95,9 @@ def covered_sticks(tensor: Tensor) -> int:
     return _native.spyre_covered_sticks(tensor)
 
 
-def elements_per_stick(dtype: str) -> int:
+def elements_per_stick(dtype: Dtype) -> int:
     """Elements in a stick of 128 bytes: 64 for f16, 32 for f32."""
-    return _native.spyre_elements_per_stick(dtype)
+    return _native.spyre_elements_per_stick(element(dtype))
 
 
 def _options(host_stride: Optional[Sequence[int]], storage_offset: int, cores: Sequence[int], era: str) -> list[str]:

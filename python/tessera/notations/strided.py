@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Sequence
 
 from .._native import Tensor
-from ._write import numbers, tensor
+from ._write import Dtype, numbers, tensor
 
 
-def strides(shape: Sequence[int], dtype: str, strides: Sequence[int], offset: int = 0) -> Tensor:
+def strides(shape: Sequence[int], dtype: Dtype, strides: Sequence[int], offset: int = 0) -> Tensor:
     """Element x is in slot offset + sum of stride * x.
 
     >>> tessera.strided.strides((4, 6), "f32", (1, 4)).locate((1, 2)).slot
@@ -18,7 +18,7 @@ def strides(shape: Sequence[int], dtype: str, strides: Sequence[int], offset: in
     return tensor(shape, dtype, f"strided<{numbers(strides)}" + (f", offset: {offset}>" if offset else ">"))
 
 
-def row_major(shape: Sequence[int], dtype: str) -> Tensor:
+def row_major(shape: Sequence[int], dtype: Dtype) -> Tensor:
     """The last dim is contiguous, as in C.
 
     >>> str(tessera.strided.row_major((4, 6), "f32"))
@@ -27,7 +27,7 @@ def row_major(shape: Sequence[int], dtype: str) -> Tensor:
     return strides(shape, dtype, _packed(shape))
 
 
-def column_major(shape: Sequence[int], dtype: str) -> Tensor:
+def column_major(shape: Sequence[int], dtype: Dtype) -> Tensor:
     """The first dim is contiguous, as in Fortran.
 
     >>> str(tessera.strided.column_major((4, 6), "f32"))

@@ -7,10 +7,10 @@ from typing import Optional, Sequence, Tuple
 
 from .. import _native
 from .._native import Tensor
-from ._write import numbers, tensor
+from ._write import Dtype, element, numbers, tensor
 
 
-def make(shape: Sequence[int], dtype: str, *, memory: str = "interleaved", grid: Sequence[int] = (1, 1),
+def make(shape: Sequence[int], dtype: Dtype, *, memory: str = "interleaved", grid: Sequence[int] = (1, 1),
          tile: Optional[Tuple[int, int]] = (32, 32), storage: str = "", space: str = "dram",
          device_width: int = 8) -> Tensor:
     """The attribute of a tensor as TTNN derives it.
@@ -24,11 +24,11 @@ def make(shape: Sequence[int], dtype: str, *, memory: str = "interleaved", grid:
     >>> t.locate((40, 33)).place
     (1, 1)
     """
-    return _native.ttnn_make(list(shape), dtype, None if tile is None else list(tile), storage or dtype, space,
-                             memory, list(grid), device_width)
+    return _native.ttnn_make(list(shape), element(dtype), None if tile is None else list(tile),
+                             storage or element(dtype), space, memory, list(grid), device_width)
 
 
-def terms(shape: Sequence[int], dtype: str, stride: Sequence[int], shard_shape: Sequence[int], *,
+def terms(shape: Sequence[int], dtype: Dtype, stride: Sequence[int], shard_shape: Sequence[int], *,
           tile_shape: Optional[Sequence[int]] = None) -> Tensor:
     """The terms of the TTNN layout document: `stride` has rank + 1 entries, the first being the volume.
 

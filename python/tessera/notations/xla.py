@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Optional, Sequence
 
 from .._native import Tensor
-from ._write import tensor
+from ._write import Dtype, tensor
 
 
-def make(shape: Sequence[int], dtype: str, minor_to_major: Optional[Sequence[int]] = None,
+def make(shape: Sequence[int], dtype: Dtype, minor_to_major: Optional[Sequence[int]] = None,
          tiles: Sequence[Sequence[object]] = (), *, tail: int = 0, element_bits: int = 0, space: int = 0) -> Tensor:
     """The layout that HLO prints as {minor_to_major:T(..)(..)}; '*' in a tile joins a dim with the next one.
 
