@@ -95,6 +95,14 @@ def test_tensors_of_an_accelerator():
     assert caught.value.code == "not_supported"
 
 
+def test_what_has_no_strides():
+    with pytest.raises(tessera.TesseraError) as caught:
+        tessera.torch.layout_of(torch.eye(3).to_sparse())
+    assert caught.value.code == "not_supported"
+    with pytest.raises(TypeError):
+        tessera.torch.layout_of(np.zeros(3))
+
+
 def test_what_torch_cannot_express():
     for text in ["tensor<4x6xf32, pyflame.Grid(2, 2)>", "tensor<3x5xf32, xla{1,0:T(2,2)}>",
                  "tensor<4xf32, strided<[-1], offset: 3>>", "tensor<4xi4, strided<[1]>>"]:

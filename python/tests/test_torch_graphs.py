@@ -36,6 +36,12 @@ def test_layers_of_torch_take_plain_ops():
     same(lambda x: attention(x, x, x)[0], randn(2, 5, 16))
 
 
+def test_recurrent_layers():
+    x = randn(3, 2, 4)
+    same(lambda x, net=nn.LSTM(4, 5): net(x)[0], x)
+    same(lambda x, net=nn.GRU(4, 5, bidirectional=True): net(x)[0], x)
+
+
 def test_conv_block():
     block = ConvBlock()
     for _ in range(3):
@@ -150,6 +156,10 @@ def test_opaque_nodes():
     kinds = [node["op"] for node in graph.nodes]
     assert kinds.count("opaque") == 2 and "add" in kinds
     assert graph.facts()["ops"]["opaque"] == 2
+    for call in (torch.fft.fft, lambda x: torch.fft.fft(x).abs()):  # complex numbers are in no graph
+        with pytest.raises(tessera.TesseraError) as caught:
+            tessera.torch.graph_of(call, x43, opaque=True)
+        assert [one["op"] for one in caught.value.reasons] == ["aten._fft_r2c.default"] and not caught.value.help
 
 
 def test_shapes_alone():

@@ -27,6 +27,11 @@ def layout_of(tensor: torch.Tensor) -> _native.Tensor:
         mesh = tensor.device_mesh
         extents = tuple(mesh.shape if hasattr(mesh, "shape") else mesh.mesh.shape)  # torch 2.1 has no DeviceMesh.shape
         return dtensor.make(tuple(tensor.shape), dtype_of(tensor.dtype), extents, tensor.placements)
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"a tensor of torch is needed, not {type(tensor).__name__}: tessera.layout_of() takes arrays")
+    if tensor.layout != torch.strided:
+        raise TesseraError(f"a tensor that torch stores as {tensor.layout} has no strides", code="not_supported",
+                           help="to_dense() has them")
     return strided.strides(tuple(tensor.shape), dtype_of(tensor.dtype), tensor.stride(), tensor.storage_offset())
 
 

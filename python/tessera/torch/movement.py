@@ -88,7 +88,7 @@ def _split(site: Site, x: Any, dim: int, sizes: list[int]) -> list[str]:
     return list(site.emit("split", [site.read(x)], outputs=len(sizes), axis=dim, sizes=sizes))
 
 
-@rule("split", "split_with_sizes")
+@rule("split", "split_with_sizes", "unsafe_split", "unsafe_split_with_sizes")
 def split(site: Site, a: Any) -> Result:
     shape = type_of(a.self)[1]
     dim = dim_of(a.dim, len(shape))

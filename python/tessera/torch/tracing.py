@@ -108,7 +108,7 @@ def _exported(program: Any, opaque: bool) -> tuple[Lowering, list[str]]:
             else:
                 lowering.results[node] = lowering.value(node.name, "input", dtype, shape)
     if lowering.missing:
-        raise _not_supported(lowering.missing)
+        raise _not_supported(lowering.missing, opaque)
 
     def name_of(node: Any) -> str:
         stack = list(node.meta.get("nn_module_stack", {}).values())
@@ -144,7 +144,7 @@ def _lower(lowering: Lowering, graph: Any, results: list[Any], attribute: Callab
         elif node.op == "call_function" and node in needed:
             lowering.call(node, name_of(node), RULES, opaque)
     if lowering.missing:
-        raise _not_supported(lowering.missing)
+        raise _not_supported(lowering.missing, opaque)
     outputs: list[str] = []
     computed = {name for node in lowering.nodes for name in node["outputs"]}
     for one in results:
@@ -168,15 +168,14 @@ def _finished(lowering: Lowering, outputs: list[str], name: str) -> Graph:
     return Graph(lowering.document(name or "graph", outputs), lowering.data)
 
 
-def _not_supported(missing: list[Missing]) -> TesseraError:
+def _not_supported(missing: list[Missing], opaque: bool) -> TesseraError:
     lines = [f"{one.node}: {one.op}: {one.reason}" for one in missing]
     count = "1 node" if len(missing) == 1 else f"{len(missing)} nodes"
-    return TesseraError(f"{count} cannot be expressed: " + "; ".join(lines), code="not_supported",
-                        help="opaque=True keeps them as ops of another system",
+    help = "" if opaque else "opaque=True keeps them as ops of another system"
+    return TesseraError(f"{count} cannot be expressed: " + "; ".join(lines), code="not_supported", help=help,
                         reasons=[one._asdict() for one in missing],
                         rendered="\n".join([f"error[not_supported]: {count} cannot be expressed",
-                                            *(f"  {line}" for line in lines),
-                                            " help: opaque=True keeps them as ops of another system"]))
+                                            *(f"  {line}" for line in lines), *([f"help: {help}"] if help else [])]))
 
 
 def _data(tensor: torch.Tensor) -> Optional[torch.Tensor]:
