@@ -114,6 +114,8 @@ class Graph {
   Node* create_parameter(TensorSpec spec, std::string name);
   Node* create_op(OpType op, std::vector<Node*> inputs, TensorSpec spec, std::string name = "");
   void add_output(Node* node) { outputs_.push_back(node); }
+  /// Makes output i another node. `i` is below outputs().size().
+  void replace_output(std::size_t i, Node* node) { outputs_[i] = node; }
 
   const std::vector<Node*>& outputs() const { return outputs_; }
   std::size_t size() const { return nodes_.size(); }

@@ -87,10 +87,14 @@ Result<MeshLayout> get_required_input_layout(const ir::Node& node, std::size_t i
 
 /// Gives every node its layout and inserts a LAYOUT_TRANSFORM before each input that is in another
 /// layout than its op requires; consumers that require the same layout share one. Its metadata
-/// "transform_type" is the TransformType. Returns how many were inserted. On an error (those of
-/// get_required_input_layout; kBadGraph for a cycle or a node without a layout) the graph stays as
-/// it was.
-/// Law: afterwards every input of every op is in the layout that it requires.
+/// "transform_type" is the TransformType. An op that cannot make its result in the layout that its
+/// node should have makes it in one that it can: the one that follows from inputs as they are, or
+/// from those that have to change least, or a single PE. That is then the layout of the node, and
+/// where the graph gives it as an output a transform takes it to the layout that was asked for.
+/// Returns how many transforms were inserted. On an error (those of get_required_input_layout;
+/// kBadGraph for a cycle or a node without a layout) the graph stays as it was.
+/// Law: afterwards every input of every op is in the layout that it requires, and every output in
+/// the layout that was asked for.
 Result<std::size_t> insert_transforms(ir::Graph& graph,
                                       const std::map<ir::NodeId, MeshLayout>& target_layouts);
 

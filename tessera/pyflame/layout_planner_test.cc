@@ -227,6 +227,50 @@ TEST(LayoutPlanner, TransformsAreInsertedOnceForAllConsumers) {
   EXPECT_EQ(insert_transforms(mlp.graph, layouts).error().code, ErrorCode::kBadGraph);
 }
 
+/// An op that cannot make its result in the layout of its node makes it in another, from which a
+/// transform takes it to what reads it and to the output.
+TEST(LayoutPlanner, TransformsFollowAnOpThatCannotMakeTheLayout) {
+  MeshLayout turned = MeshLayout::Grid(2, 4);
+  turned.dim_to_pe = {1, 0};
+  const std::vector<MeshLayout> targets = {MeshLayout::SinglePE(),      MeshLayout::Grid(2, 4),
+                                           MeshLayout::Grid(3, 2),      MeshLayout::RowPartition(5),
+                                           MeshLayout::ColPartition(8), turned};
+  int others = 0;
+  for (const MeshLayout& of_x : targets) {
+    for (const MeshLayout& target : targets) {
+      for (const ir::OpType op :
+           {ir::OpType::SOFTMAX, ir::OpType::RESHAPE, ir::OpType::TRANSPOSE}) {
+        ir::Graph graph;
+        const std::vector<std::int64_t> shape = op == ir::OpType::SOFTMAX
+                                                    ? std::vector<std::int64_t>{12, 10}
+                                                    : std::vector<std::int64_t>{10, 12};
+        ir::Node* const x = graph.create_input({{12, 10}}, "x");
+        ir::Node* const s = graph.create_op(op, {x}, {shape}, "s");
+        if (op == ir::OpType::TRANSPOSE) {
+          s->set_attribute("perm", std::vector<std::int64_t>{1, 0});
+        }
+        ir::Node* const y = graph.create_op(ir::OpType::RELU, {s}, {shape}, "y");
+        graph.add_output(s);
+        graph.add_output(y);
+        const bool can_make = get_required_input_layout(*s, 0, target).ok();
+        const Result<std::size_t> inserted =
+            insert_transforms(graph, {{x->id(), of_x}, {s->id(), target}, {y->id(), target}});
+        ASSERT_TRUE(inserted) << inserted.error().message;
+        expect_in_place(graph);
+        EXPECT_TRUE(graph.lower());
+        for (const ir::Node* const output : graph.outputs()) {
+          EXPECT_TRUE(output->output_spec().layout.compatible_with(target));
+        }
+        if (can_make) continue;
+        ++others;
+        EXPECT_EQ(graph.outputs()[0]->op_type(), ir::OpType::LAYOUT_TRANSFORM);
+        EXPECT_EQ(y->inputs()[0], graph.outputs()[0]);
+      }
+    }
+  }
+  EXPECT_GT(others, 0);
+}
+
 /// Plans an MLP, and makes it run on that.
 void expect_planned(const LayoutConstraints& constraints) {
   const LayoutPlanner planner(constraints);
