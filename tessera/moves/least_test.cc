@@ -38,7 +38,7 @@ TEST(LeastCycles, AreNotAboveThePrice) {
        {"wse2", "wse3", "wormhole", "wormhole-8", "blackhole", "spyre"}) {
     const Result<MoveModel> model = MoveModel::make(**target::find_machine(name));
     ASSERT_TRUE(model) << model.error().message;
-    for (std::uint64_t seed = 0; seed < test::tries(60); ++seed) {
+    for (std::uint64_t seed = 0; seed < test::tries(300); ++seed) {
       test::Dice dice(seed * 131 + 7);
       test::Limits limits;
       limits.max_mesh_rank = static_cast<std::int64_t>(model->machine().shape().rank());
