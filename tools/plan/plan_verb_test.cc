@@ -126,6 +126,10 @@ TEST_F(PlanVerb, PinsAreKept) {
             free.json()["cycles_predicted"].get<double>());
   write("wide.txt", "h: pyflame.Grid(2000, 2)\n");
   EXPECT_EQ(plan({"--pins", path("wide.txt")}, "wse2").status, 2);
+  write("two.txt", "h: pyflame.Grid(2, 2)\nh: pyflame.Grid(2, 4)\n");
+  EXPECT_EQ(plan({"--pins", path("two.txt")}, "wse2").error_code(), "contradiction");
+  write("same.txt", "h: pyflame.Grid(2, 2)\nh: pyflame.Grid(2, 2)\n*: pyflame.SinglePE()\n");
+  EXPECT_EQ(plan({"--pins", path("same.txt")}, "wse2").status, 0);
 }
 
 TEST_F(PlanVerb, ObjectiveMemoryNeedsNoMore) {

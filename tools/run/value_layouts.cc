@@ -67,6 +67,7 @@ Result<std::vector<std::optional<Layout>>> read_value_layouts(std::string_view t
                                                               const std::string& file,
                                                               const graph::Graph& graph) {
   std::vector<std::optional<Layout>> layouts(graph.values.size());
+  std::vector<std::int64_t> named(graph.values.size());  // the line that has its whole name
   std::int64_t number = 0;
   while (!text.empty()) {
     ++number;
@@ -90,10 +91,17 @@ Result<std::vector<std::optional<Layout>>> read_value_layouts(std::string_view t
     for (std::size_t v = 0; v < graph.values.size(); ++v) {
       if (!matches(graph.values[v].name, pattern)) continue;
       any = true;
-      if (layouts[v]) continue;
+      const bool is_named = graph.values[v].name == pattern;
+      if (layouts[v] && !(is_named && named[v] > 0)) continue;
       Result<Layout> layout = layout_of(graph.values[v], layout_text);
       if (!layout) return wrong(layout.error());
+      if (layouts[v] && !(*layout == *layouts[v])) {
+        return wrong({ErrorCode::kContradiction,
+                      cat("line ", named[v], " gives ", quote(pattern), " another layout"),
+                      std::nullopt, "leave one of the two lines"});
+      }
       layouts[v] = *std::move(layout);
+      if (is_named) named[v] = number;
     }
     if (any) continue;
     std::vector<std::string_view> names;
