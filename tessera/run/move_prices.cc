@@ -108,6 +108,10 @@ Status MovePrices::price(const std::vector<Number>& moves, ThreadPool& pool) {
   std::ranges::sort(unknown);
   const auto repeated = std::ranges::unique(unknown);
   unknown.erase(repeated.begin(), repeated.end());
+  if (unknown.size() < 2) {
+    if (!unknown.empty()) price(*entries_[unknown[0]]);
+    return ok_status();
+  }
   std::atomic<std::size_t> next = 0;
   return pool.run([&](int) {
     for (std::size_t n = next++; n < unknown.size(); n = next++) price(*entries_[unknown[n]]);

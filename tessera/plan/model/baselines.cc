@@ -8,7 +8,7 @@
 namespace tessera::plan {
 namespace {
 
-/// An edge as one of its ends sees it; the node is always end `a` (decisions.cc).
+/// An edge as one of its ends sees it; the node is always end `a` (decision_costs.cc).
 std::int64_t cost(const choose::Problem& problem, const choose::Edge& edge, std::int64_t work,
                   std::int64_t layout) {
   const auto layouts = static_cast<std::int64_t>(problem.nodes[edge.b].costs.size());
@@ -78,10 +78,11 @@ Choice one_by_one(Decisions& decisions, const IsFixed& is_fixed) {
     Best best = best_of(n);
     // What looks best may cost more than its bound, and then something else is best.
     for (bool is_changed = true; is_changed;) {
-      is_changed = false;
+      std::vector<Decisions::Pair> pairs;
       for (std::size_t k = 0; k < edges[n].size(); ++k) {
-        if (decisions.price_pair(edges[n][k], best.work, best.layouts[k])) is_changed = true;
+        pairs.push_back({edges[n][k], best.work, best.layouts[k]});
       }
+      is_changed = decisions.price_pairs(pairs);
       if (is_changed) best = best_of(n);
     }
     choice[decisions.values() + n] = best.work;
@@ -146,10 +147,11 @@ std::vector<std::optional<OtherWork>> runners_up(Decisions& decisions, const Cho
     };
     std::optional<std::int64_t> other = best_other();
     for (bool is_changed = other.has_value(); is_changed;) {
-      is_changed = false;
+      std::vector<Decisions::Pair> pairs;
       for (const std::size_t e : edges[n]) {
-        if (decisions.price_pair(e, *other, choice[problem.edges[e].b])) is_changed = true;
+        pairs.push_back({e, *other, choice[problem.edges[e].b]});
       }
+      is_changed = decisions.price_pairs(pairs);
       if (is_changed) other = best_other();
       is_changed = is_changed && other.has_value();
     }

@@ -2,12 +2,11 @@
 #include "tessera/plan/model/decisions.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "tessera/base/names.h"
 #include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
 #include "tessera/ops/propagate.h"
@@ -18,8 +17,7 @@
 namespace tessera::plan {
 namespace {
 
-constexpr double kMostUnits = 1e17;  ///< of all costs together
-constexpr double kImpossible = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostNames = 16;  ///< of nodes with one op, in an error
 
 /// The layouts in which shares may be kept once they are combined: on the first of the places that
 /// have one, or on all of them. The layout itself if it has no shares.
@@ -66,15 +64,17 @@ constexpr int kAlways = 1 << 20;
 }  // namespace
 
 Status Decisions::find_classes() {
-  std::set<std::string> missing;
+  std::map<std::string, std::vector<std::string>> missing;  // nodes by their ops
   std::optional<Error> first;
-  for (const graph::Node& node : graph_->nodes) {
+  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
+    const graph::Node& node = graph_->nodes[n];
     std::size_t c = 0;
     while (c < classes_.size() && !classes_[c].matches(*graph_, node)) ++c;
     if (c == classes_.size()) {
       Result<OpClass> made = OpClass::make(*graph_, node, *machine_);
       if (!made) {
-        missing.insert(std::string(node.op.name()));
+        missing[std::string(node.op.name())].push_back(node.name.empty() ? cat(n)
+                                                                         : quote_name(node.name));
         if (!first) first = made.error();
         continue;
       }
@@ -83,10 +83,14 @@ Status Decisions::find_classes() {
     class_of_.push_back(c);
   }
   if (!first) return ok_status();
-  if (missing.size() > 1) {
-    const std::vector<std::string> names(missing.begin(), missing.end());
-    first->message += cat("; ops of the model that cannot be planned: ", join(names, ", "));
+  std::vector<std::string> ops;
+  for (auto& [op, nodes] : missing) {
+    const std::size_t others = nodes.size() - std::min(nodes.size(), kMostNames);
+    nodes.resize(nodes.size() - others);
+    ops.push_back(cat(op, " (", nodes.size() + others == 1 ? "node " : "nodes ", join(nodes, ", "),
+                      others > 0 ? cat(" and ", others, " more") : "", ")"));
   }
+  first->message += cat("; ops of the model that cannot be planned: ", join(ops, ", "));
   return *first;
 }
 
@@ -96,6 +100,9 @@ void Decisions::add_work(const PlanOptions& options, const run::Execution* stand
       const Result<ops::WorkMap> work = work_map(each.loops(), division);
       if (work) (void)each.add(*work);
     }
+  }
+  for (std::size_t n = 0; n < std::min(options.more_work.size(), class_of_.size()); ++n) {
+    for (const ops::WorkMap& work : options.more_work[n]) (void)classes_[class_of_[n]].add(work);
   }
   if (standard == nullptr) return;
   for (const run::Step& step : standard->steps) {
@@ -215,196 +222,6 @@ Status Decisions::add_layouts(const PlanOptions& options, const run::Execution* 
     layouts_.push_back(votes[v].best(options.most_layouts));
   }
   return ok_status();
-}
-
-const Phase& Decisions::bring(std::size_t node, std::size_t input, std::int64_t work,
-                              std::int64_t layout) {
-  const graph::ValueId v = graph_->nodes[node].inputs[input];
-  return classes_[class_of_[node]].bring(work_[node][static_cast<std::size_t>(work)], input,
-                                         layouts_[v][static_cast<std::size_t>(layout)], table_,
-                                         prices_);
-}
-
-const Phase& Decisions::settle(std::size_t node, std::size_t output, std::int64_t work,
-                               std::int64_t layout) {
-  const graph::ValueId v = graph_->nodes[node].outputs[output];
-  return classes_[class_of_[node]].settle(work_[node][static_cast<std::size_t>(work)], output,
-                                          layouts_[v][static_cast<std::size_t>(layout)], table_,
-                                          prices_);
-}
-
-double Decisions::compute(std::size_t node, std::int64_t work) const {
-  return class_of(node).candidates()[work_[node][static_cast<std::size_t>(work)]].compute_cycles;
-}
-
-std::int64_t Decisions::copied_bytes(std::size_t node, std::int64_t work, const Choice& choice) {
-  const graph::Node& each = graph_->nodes[node];
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < each.inputs.size(); ++i) {
-    if (each.inputs[i] == graph::kAbsent || !class_of(node).reads(i)) continue;
-    sum += bring(node, i, work, choice[each.inputs[i]]).copied_bytes;
-  }
-  for (std::size_t o = 0; o < each.outputs.size(); ++o) {
-    sum += settle(node, o, work, choice[each.outputs[o]]).copied_bytes;
-  }
-  return sum;
-}
-
-/// What each pair of work and layout consists of.
-void Decisions::add_operands() {
-  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
-    const graph::Node& node = graph_->nodes[n];
-    const auto add = [&](graph::ValueId v, const auto& phase_of) {
-      Operand operand{n, v, {}};
-      for (std::size_t w = 0; w < work_[n].size(); ++w) {
-        for (std::size_t l = 0; l < layouts_[v].size(); ++l) {
-          operand.phases.push_back(
-              &phase_of(static_cast<std::int64_t>(w), static_cast<std::int64_t>(l)));
-        }
-      }
-      operands_.push_back(std::move(operand));
-    };
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == graph::kAbsent || !class_of(n).reads(i)) continue;
-      add(node.inputs[i],
-          [&](std::int64_t w, std::int64_t l) -> const Phase& { return bring(n, i, w, l); });
-    }
-    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-      add(node.outputs[o],
-          [&](std::int64_t w, std::int64_t l) -> const Phase& { return settle(n, o, w, l); });
-    }
-  }
-}
-
-/// Makes the problem of choose/: decisions with their lives and sizes, edges without costs.
-void Decisions::add_nodes() {
-  const std::size_t nodes = graph_->nodes.size();
-  const target::MemorySpace& space = machine_->default_space();
-  const auto end = static_cast<std::int64_t>(std::max<std::size_t>(4 * nodes, 1));
-  problem_.usage_limit = space.data_bytes();
-  // Moments are those of run/: step k has 4k .. 4k + 3.
-  for (std::size_t v = 0; v < values(); ++v) {
-    choose::Node each;
-    const graph::Kind kind = graph_->values[v].kind;
-    const bool stays = kind == graph::Kind::kParameter || kind == graph::Kind::kConstant;
-    each.life = {0, stays ? end : 1};
-    for (const LayoutNumber number : layouts_[v]) {
-      each.costs.push_back(0);
-      each.usages.push_back(table_.space(number) == space.name ? table_.bytes(number) : 0);
-    }
-    problem_.nodes.push_back(std::move(each));
-  }
-  for (std::size_t n = 0; n < nodes; ++n) {
-    const graph::Node& node = graph_->nodes[n];
-    const auto moment = static_cast<std::int64_t>(4 * n);
-    for (const graph::ValueId v : node.outputs) problem_.nodes[v].life = {moment + 1, moment + 4};
-    for (const graph::ValueId v : node.inputs) {
-      if (v == graph::kAbsent) continue;
-      std::int64_t& to = problem_.nodes[v].life.to;
-      to = std::max(to, moment + 1);
-    }
-    choose::Node each;
-    each.life = {moment, moment + 4};
-    each.costs.resize(work_[n].size());
-    each.usages.resize(work_[n].size());
-    problem_.nodes.push_back(std::move(each));
-  }
-  for (const graph::ValueId v : graph_->outputs) problem_.nodes[v].life.to = end;
-  for (const Operand& operand : operands_) {
-    problem_.edges.push_back(
-        {values() + operand.node, operand.value, std::vector<std::int64_t>(operand.phases.size())});
-  }
-}
-
-std::int64_t Decisions::units(double cycles) const {
-  if (cycles == kImpossible) return choose::kForbidden;
-  return std::llround(std::min(cycles * units_per_cycle_, kMostUnits));
-}
-
-/// The costs of all nodes and edges, as far as they are known.
-Status Decisions::fill_costs() {
-  priced_in_costs_ = prices_.priced();
-  std::vector<std::vector<double>> cycles;
-  double most = 0;
-  for (const Operand& operand : operands_) {
-    std::vector<double>& own = cycles.emplace_back();
-    double dearest = -1;
-    for (const Phase* const phase : operand.phases) {
-      own.push_back(phase->at_least(prices_));
-      if (own.back() != kImpossible) dearest = std::max(dearest, own.back());
-    }
-    if (dearest < 0) {
-      return Error{ErrorCode::kNotSupported,
-                   cat(graph::node_text(*graph_, graph_->nodes[operand.node]), ": no way to have '",
-                       graph_->values[operand.value].name, "' where it is needed on ",
-                       machine_->name, " has a price"),
-                   std::nullopt, "tessera reshard --target names figures that are missing"};
-    }
-    most += dearest;
-  }
-  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
-    double slowest = 0;
-    for (std::size_t w = 0; w < work_[n].size(); ++w) {
-      slowest = std::max(slowest, compute(n, static_cast<std::int64_t>(w)));
-    }
-    most += slowest;
-  }
-  while (most * units_per_cycle_ > kMostUnits && units_per_cycle_ > 1e-12) units_per_cycle_ /= 1024;
-  for (std::size_t n = 0; n < graph_->nodes.size(); ++n) {
-    std::vector<std::int64_t>& costs = problem_.nodes[values() + n].costs;
-    for (std::size_t w = 0; w < costs.size(); ++w) {
-      costs[w] = units(compute(n, static_cast<std::int64_t>(w)));
-    }
-  }
-  for (std::size_t e = 0; e < operands_.size(); ++e) {
-    for (std::size_t p = 0; p < cycles[e].size(); ++p) {
-      problem_.edges[e].costs[p] = units(cycles[e][p]);
-    }
-  }
-  return ok_status();
-}
-
-Result<bool> Decisions::price(const Choice& choice, bool is_wide) {
-  std::vector<run::MovePrices::Number> unknown;
-  for (const Operand& operand : operands_) {
-    const std::size_t layouts = layouts_[operand.value].size();
-    const auto work = static_cast<std::size_t>(choice[values() + operand.node]);
-    const auto layout = static_cast<std::size_t>(choice[operand.value]);
-    const Phase& chosen = *operand.phases[work * layouts + layout];
-    if (chosen.is_priced(prices_)) continue;
-    unknown.insert(unknown.end(), chosen.moves.begin(), chosen.moves.end());
-    for (std::size_t p = 0; is_wide && p < operand.phases.size(); ++p) {
-      if (p / layouts != work && p % layouts != layout) continue;
-      const Phase& beside = *operand.phases[p];
-      unknown.insert(unknown.end(), beside.moves.begin(), beside.moves.end());
-    }
-  }
-  if (unknown.empty() && prices_.priced() == priced_in_costs_) return false;
-  TESSERA_CHECK_OK(prices_.price(unknown, *pool_));
-  TESSERA_CHECK_OK(fill_costs());
-  return true;
-}
-
-Status Decisions::price_all() {
-  std::vector<run::MovePrices::Number> all;
-  for (const Operand& operand : operands_) {
-    for (const Phase* const phase : operand.phases) {
-      if (phase->is_priced(prices_)) continue;
-      all.insert(all.end(), phase->moves.begin(), phase->moves.end());
-    }
-  }
-  TESSERA_CHECK_OK(prices_.price(all, *pool_));
-  return fill_costs();
-}
-
-bool Decisions::price_pair(std::size_t edge, std::int64_t work, std::int64_t layout) {
-  const Operand& operand = operands_[edge];
-  const std::size_t pair = static_cast<std::size_t>(work) * layouts_[operand.value].size() +
-                           static_cast<std::size_t>(layout);
-  const Phase& phase = *operand.phases[pair];
-  for (const run::MovePrices::Number move : phase.moves) (void)prices_.cycles(move);
-  const std::int64_t cost = units(phase.at_least(prices_));
-  return std::exchange(problem_.edges[edge].costs[pair], cost) != cost;
 }
 
 Result<Decisions> Decisions::make(const graph::Graph& graph, const Machine& machine,

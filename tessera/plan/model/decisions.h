@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@
 #include "tessera/run/move_prices.h"
 
 namespace tessera::plan {
+
+/// Cycles of what cannot be carried out.
+inline constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 /// One choice for everything: a strategy per value, then one per node.
 using Choice = std::vector<std::int64_t>;
@@ -65,8 +69,14 @@ class Decisions {
   Result<bool> price(const Choice& choice, bool is_wide = false);
   /// Prices all pairs.
   Status price_all();
-  /// The same for one pair of an edge of the problem. True if that changed its cost.
-  bool price_pair(std::size_t edge, std::int64_t work, std::int64_t layout);
+  /// A pair of an edge of the problem.
+  struct Pair {
+    std::size_t edge = 0;
+    std::int64_t work = 0;
+    std::int64_t layout = 0;
+  };
+  /// The same for some pairs. True if that changed a cost.
+  bool price_pairs(const std::vector<Pair>& pairs);
 
   /// Bytes of the copies that a step needs besides the layouts of a choice.
   std::int64_t copied_bytes(std::size_t node, std::int64_t work, const Choice& choice);
@@ -77,11 +87,15 @@ class Decisions {
   std::vector<std::optional<ops::WorkMap>> work_of(const Choice& choice) const;
 
  private:
+  /// What the pairs of a node's work and an operand's layouts consist of, by work, then by layout:
+  /// the same for all nodes of a class whose operands have the same candidates, such as those of
+  /// repeated layers.
+  using PhaseTable = std::vector<const Phase*>;
   /// An input or an output of a node: the edge of the problem with the same number.
   struct Operand {
     std::size_t node = 0;
     graph::ValueId value = 0;
-    std::vector<const Phase*> phases;  ///< by work, then by layout
+    std::size_t table = 0;
   };
 
   Decisions(const graph::Graph& graph, const Machine& machine, moves::MoveModel model, int threads)
@@ -103,6 +117,7 @@ class Decisions {
   void add_work(const PlanOptions& options, const run::Execution* standard);
   Status add_layouts(const PlanOptions& options, const run::Execution* standard);
   void prune_work(double most_cycles);
+  const PhaseTable& phases_of(const Operand& operand) const { return tables_[operand.table]; }
   const Phase& bring(std::size_t node, std::size_t input, std::int64_t work, std::int64_t layout);
   const Phase& settle(std::size_t node, std::size_t output, std::int64_t work, std::int64_t layout);
   void add_operands();
@@ -121,6 +136,7 @@ class Decisions {
   std::vector<std::vector<LayoutNumber>> layouts_;  ///< per value
   std::vector<std::vector<std::size_t>> work_;      ///< per node
   std::vector<Operand> operands_;
+  std::vector<PhaseTable> tables_;
   choose::Problem problem_;
   double units_per_cycle_ = 1024;
   /// How many moves were priced when all costs were written: pairs of other edges may consist of

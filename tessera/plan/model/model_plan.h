@@ -80,6 +80,8 @@ struct PlanOptions {
   int threads = 2;
   std::size_t most_work = 20;     ///< work maps of an op
   std::size_t most_layouts = 16;  ///< layouts of a value
+  /// Per node of the graph: work maps that are considered besides. Empty: none at all.
+  std::vector<std::vector<ops::WorkMap>> more_work = {};
 };
 
 /// Another work map for an op, with everything else as it is.

@@ -7,24 +7,16 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/mixing.h"
 #include "tessera/base/text.h"
-#include "tessera/plan/choose/solve.h"
-#include "tessera/plan/choose/validate.h"
 #include "tessera/plan/model/baselines.h"
 #include "tessera/plan/model/candidates.h"
 #include "tessera/plan/model/decisions.h"
+#include "tessera/plan/model/fitting_search.h"
 #include "tessera/plan/model/model_plan.h"
 #include "tessera/run/default_layouts.h"
-#include "tessera/run/memory_plan.h"
 #include "tessera/run/predict.h"
 
 namespace tessera::plan {
 namespace {
-
-constexpr std::int64_t kMostRounds = 24;
-constexpr int kNarrowRounds = 12;  ///< that price nothing but the choice itself
-constexpr int kMostPricings = 28;  ///< then everything is priced
-constexpr double kSecondsOfRound = 0.25;
-constexpr double kFirstGap = 0.02;  ///< while prices of what is chosen are still unknown
 
 using Clock = std::chrono::steady_clock;
 
@@ -40,202 +32,6 @@ Status check_pins(const graph::Graph& graph, const PlanOptions& options) {
             dtype_name(pin.dtype()), "[", pin.shape().to_string(), "]")};
   }
   return ok_status();
-}
-
-/// A choice that fits, with its execution.
-struct Fitting {
-  Choice choice;
-  run::Execution execution;
-  double lower_bound_cycles = 0;  ///< for choices without copies, so for all of them
-  std::int64_t rounds = 0;
-};
-
-/// Finds choices that fit, with one set of decisions and prices.
-class Search {
- public:
-  Search(Decisions& decisions, const PlanOptions& options)
-      : decisions_(decisions),
-        options_(options),
-        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                std::chrono::duration<double>(options.seconds))) {}
-
-  /// The best choice for a machine with `limit` bytes for data in the data_space of each place;
-  /// empty: as many as it has.
-  Result<Fitting> within(std::optional<std::int64_t> limit);
-
- private:
-  Result<choose::Solution> search(const choose::Problem& problem, double enough_gap,
-                                  double seconds) const;
-  /// The best choice with all of its own prices known. Others may have bounds instead of prices.
-  Result<choose::Solution> solve(choose::Problem& problem);
-  /// Costs as far as they are known; what is charged to a problem stays.
-  void take_costs(choose::Problem& problem) const;
-  Result<run::Execution> execution_of(const Choice& choice,
-                                      std::optional<std::int64_t> limit) const;
-  /// Charges every work map the copies that it needs beside the layouts of a choice. False if that
-  /// changes nothing.
-  bool charge_copies(const Choice& choice, choose::Problem& problem);
-
-  Decisions& decisions_;
-  const PlanOptions& options_;
-  Clock::time_point end_;
-};
-
-Result<choose::Solution> Search::search(const choose::Problem& problem, double enough_gap,
-                                        double seconds) const {
-  choose::SolveOptions options;
-  options.seconds = seconds;
-  options.progress = [](void* enough, const choose::Progress& progress) {
-    if (!progress.cost) return true;
-    const auto cost = static_cast<double>(*progress.cost);
-    return cost - static_cast<double>(progress.lower_bound) > *static_cast<double*>(enough) * cost;
-  };
-  options.progress_context = &enough_gap;
-  options.rounds = options_.rounds;
-  options.seed = options_.seed;
-  options.threads = options_.threads;
-  return choose::solve(problem, options);
-}
-
-Result<choose::Solution> Search::solve(choose::Problem& problem) {
-  Choice best = greedy_forward(decisions_);
-  std::optional<double> least;  // cycles of `best`
-  bool is_settled = false;
-  if (choose::validate(problem, best, {}, 1).empty()) least = cycles_of(decisions_, best);
-  for (int round = 1;; ++round) {
-    const bool is_last = round > kMostPricings;
-    const Clock::time_point begin = Clock::now();
-    if (is_last) TESSERA_CHECK_OK(decisions_.price_all());
-    end_ += Clock::now() - begin;  // the limit is that of searching
-    take_costs(problem);
-    const std::chrono::duration<double> left = end_ - Clock::now();
-    // A model that does not fit at once is chosen again, and out of time it still gets a choice.
-    const bool is_thorough = is_last || is_settled;
-    const double seconds = is_thorough ? std::max(left.count() / 3, 0.05) : kSecondsOfRound;
-    const double enough_gap =
-        is_thorough ? options_.enough_gap : std::max(options_.enough_gap, kFirstGap);
-    TESSERA_TRY(choose::Solution solution, search(problem, enough_gap, seconds));
-    if (is_last && solution.outcome != choose::Outcome::kChosen) return solution;
-    if (solution.outcome == choose::Outcome::kInfeasible) return solution;
-    if (solution.outcome != choose::Outcome::kChosen) {
-      round = kMostPricings;  // all that is known makes it easier
-      continue;
-    }
-    const Clock::time_point found = Clock::now();
-    TESSERA_TRY(const bool is_changed, decisions_.price(solution.choices, round > kNarrowRounds));
-    end_ += Clock::now() - found;
-    const std::optional<double> cycles = cycles_of(decisions_, solution.choices);
-    if (cycles && cycles < least.value_or(*cycles + 1)) {
-      least = cycles;
-      best = solution.choices;
-    }
-    const double bound = static_cast<double>(solution.lower_bound) / decisions_.units_per_cycle();
-    const bool is_near = least && *least - bound <= options_.enough_gap * *least;
-    if (is_last || is_near || (is_settled && !is_changed)) {
-      if (least) solution.choices = best;
-      return solution;
-    }
-    // What is chosen has its prices and is not proven: a longer search is what is left to do.
-    is_settled = !is_changed;
-  }
-}
-
-void Search::take_costs(choose::Problem& problem) const {
-  const choose::Problem& priced = decisions_.problem();
-  problem.edges = priced.edges;
-  for (std::size_t d = 0; d < problem.nodes.size(); ++d) {
-    problem.nodes[d].costs = priced.nodes[d].costs;
-  }
-}
-
-Result<run::Execution> Search::execution_of(const Choice& choice,
-                                            std::optional<std::int64_t> limit) const {
-  TESSERA_TRY(const std::vector<Layout> layouts, decisions_.layouts_of(choice));
-  run::CompileOptions options;
-  options.work = decisions_.work_of(choice);
-  Machine machine = decisions_.machine();
-  for (target::MemorySpace& space : machine.memory) {
-    if (space.name == machine.data_space && limit) space.usable_bytes = limit;
-  }
-  return run::compile(decisions_.graph(), machine, layouts, options);
-}
-
-bool Search::charge_copies(const Choice& choice, choose::Problem& problem) {
-  bool changed = false;
-  for (std::size_t n = 0; n < decisions_.graph().nodes.size(); ++n) {
-    choose::Node& node = problem.nodes[decisions_.values() + n];
-    for (std::size_t w = 0; w < node.usages.size(); ++w) {
-      const std::int64_t bytes = decisions_.copied_bytes(n, static_cast<std::int64_t>(w), choice);
-      if (bytes <= node.usages[w]) continue;
-      node.usages[w] = bytes;
-      changed = true;
-    }
-  }
-  return changed;
-}
-
-Result<Fitting> Search::within(std::optional<std::int64_t> limit) {
-  choose::Problem problem = decisions_.problem();
-  if (limit) problem.usage_limit = limit;
-  double bound = 0;
-  std::optional<Error> does_not_fit;
-  for (std::int64_t round = 1; round <= kMostRounds; ++round) {
-    TESSERA_TRY(const choose::Solution solution, solve(problem));
-    if (solution.outcome != choose::Outcome::kChosen) {
-      if (does_not_fit) return *does_not_fit;
-      if (solution.obstacle && solution.obstacle->when) {
-        return Error{
-            ErrorCode::kDoesNotFit,
-            cat(solution.obstacle->is_bound ? "every choice of layouts needs"
-                                            : "the best choice of layouts found needs",
-                " ", solution.obstacle->needed, " bytes of ", decisions_.machine().data_space,
-                " on a place at step ", solution.obstacle->when->from / 4, ", which has ",
-                problem.usage_limit.value_or(0)),
-            std::nullopt, "use more places, smaller batches, or fewer pinned layouts"};
-      }
-      return Error{
-          ErrorCode::kNotSupported,
-          cat("no choice of layouts for this model has a price on ", decisions_.machine().name),
-          std::nullopt, "pin fewer layouts"};
-    }
-    if (round == 1) {
-      bound = static_cast<double>(solution.lower_bound) / decisions_.units_per_cycle();
-    }
-    Result<run::Execution> execution = execution_of(solution.choices, limit);
-    if (execution) return Fitting{solution.choices, *std::move(execution), bound, round};
-    if (execution.error().code != ErrorCode::kDoesNotFit) return execution.error();
-    does_not_fit = execution.error();
-    if (charge_copies(solution.choices, problem)) continue;
-    // What is live fits; what fails is finding offsets for it.
-    if (!problem.usage_limit) return *does_not_fit;
-    problem.usage_limit = *problem.usage_limit - ceil_div(*problem.usage_limit, 16);
-  }
-  return *does_not_fit;
-}
-
-/// The least memory for which a plan is found, between what is certainly too little and `most`.
-Result<Fitting> with_least_memory(Search& search, Fitting best, const std::string& space) {
-  const auto peak = [&](const Fitting& found) {
-    for (const run::SpaceNeed& need : found.execution.spaces) {
-      if (need.space == space) return need.peak_bytes;
-    }
-    return std::int64_t{0};
-  };
-  std::int64_t too_little = 0;
-  std::int64_t enough = peak(best);
-  while (enough - too_little > std::max<std::int64_t>(enough / 64, 1)) {
-    const std::int64_t middle = too_little + (enough - too_little) / 2;
-    Result<Fitting> found = search.within(middle);
-    if (!found && found.error().code != ErrorCode::kDoesNotFit) return found.error();
-    if (!found) {
-      too_little = middle;
-      continue;
-    }
-    found->lower_bound_cycles = best.lower_bound_cycles;
-    best = *std::move(found);
-    enough = std::min(peak(best), middle);
-  }
-  return best;
 }
 
 /// What the steps take and move; the plan's own sums.
@@ -322,10 +118,10 @@ Result<ModelPlan> plan_model(const graph::Graph& graph, const Machine& machine,
   const Result<run::Execution> standard = run::compile_with_defaults(graph, machine, options.pins);
   TESSERA_TRY(Decisions decisions,
               Decisions::make(graph, machine, options, standard ? &*standard : nullptr));
-  Search search(decisions, options);
+  FittingSearch search(decisions, options);
   TESSERA_TRY(Fitting found, search.within(std::nullopt));
   if (options.objective == Objective::kMemory) {
-    TESSERA_TRY(found, with_least_memory(search, std::move(found), machine.data_space));
+    TESSERA_TRY(found, search.with_least_memory(std::move(found)));
   }
   ModelPlan plan;
   plan.model_hash = graph::hash(graph).to_string();

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -116,12 +118,39 @@ TEST(PlanModel, NamesEveryOpThatCannotBePlanned) {
   graph::GraphBuilder builder("opaque");
   const auto x = *builder.input("x", {4});
   const graph::TensorType type = builder.type(x);
-  const auto y = builder.add_node("node", "opaque", {x}, {"y"}, {}, {type});
-  if (!y) GTEST_SKIP() << y.error().message;
-  (void)builder.output((*y)[0]);
+  const auto y = builder.add_node("first", "opaque", {x}, {"y"}, {}, {type});
+  ASSERT_TRUE(y) << y.error().message;
+  const auto r = *builder.add("relu", {(*y)[0]});
+  const auto z = builder.add_node("second", "opaque", {r}, {"z"}, {}, {type});
+  ASSERT_TRUE(z) << z.error().message;
+  (void)builder.output((*z)[0]);
   const auto plan = plan_model(std::move(builder).finish(), small_wafer(2, 2));
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, ErrorCode::kNotSupported);
+  for (const char* const name : {"opaque", "first", "second"}) {
+    EXPECT_NE(plan.error().message.find(name), std::string::npos) << plan.error().message;
+  }
+}
+
+/// Each of these pins can be kept, but not both: x and w on one place each, of 8 and 12 KB.
+TEST(PlanModel, RefusesPinsThatDoNotFitTogether) {
+  const graph::Graph graph = layer(32, 64, 48);
+  const Machine machine = small_wafer(4, 4, 20400);
+  for (const std::vector<std::size_t>& pinned :
+       std::vector<std::vector<std::size_t>>{{0}, {1}, {0, 1}}) {
+    PlanOptions options;
+    options.pins.resize(graph.values.size());
+    for (const std::size_t v : pinned) {
+      options.pins[v] = *Layout::row_major(graph.values[v].type.shape, DType::kF32);
+    }
+    const auto plan = plan_model(graph, machine, options);
+    if (pinned.size() == 1) {
+      EXPECT_TRUE(plan) << plan.error().message;
+    } else {
+      ASSERT_FALSE(plan);
+      EXPECT_EQ(plan.error().code, ErrorCode::kDoesNotFit) << plan.error().message;
+    }
+  }
 }
 
 /// A plan with one thing changed is found to be wrong, by the right name.

@@ -10,12 +10,16 @@
 #include <vector>
 
 #include "tessera/base/text.h"
+#include "tessera/graph/op.h"
+#include "tessera/ops/loops.h"
 #include "tessera/plan/model/baselines.h"
+#include "tessera/plan/model/candidates.h"
 #include "tessera/plan/model/decisions.h"
 #include "tessera/plan/model/validate_plan.h"
 #include "tessera/run/default_layouts.h"
 #include "tessera/run/execute.h"
 #include "tessera/run/predict.h"
+#include "tessera/run/simulate.h"
 #include "tessera/testing/graph/random_graphs.h"
 #include "tessera/testing/graph/random_run.h"
 #include "tessera/testing/run/run_law.h"
@@ -50,6 +54,44 @@ plan::Choice nth_choice(const plan::Decisions& decisions, std::int64_t n) {
     n /= count;
   }
   return choice;
+}
+
+/// Every division of the loops of an op over a mesh: each axis divides any factor that may be
+/// divided, over any number of places, or nothing.
+std::vector<ops::WorkMap> every_work(const ops::Loops& loops, const Shape& mesh) {
+  std::vector<plan::Division> divisions = {{}};
+  for (std::size_t axis = 0; axis < mesh.rank(); ++axis) {
+    std::vector<plan::Division> longer;
+    for (const plan::Division& division : divisions) {
+      longer.push_back(division);
+      longer.back().push_back({});
+      for (std::size_t f = 0; f < loops.factors.size(); ++f) {
+        if (loops.factors[f].kind == ops::FactorKind::kWhole) continue;
+        for (std::int64_t places = 2; places <= mesh[axis]; ++places) {
+          longer.push_back(division);
+          longer.back().push_back({static_cast<int>(f), places});
+        }
+      }
+    }
+    divisions = std::move(longer);
+  }
+  std::vector<ops::WorkMap> list;
+  for (const plan::Division& division : divisions) {
+    Result<ops::WorkMap> work = plan::work_map(loops, division);
+    if (work) list.push_back(*std::move(work));
+  }
+  return list;
+}
+
+/// The loops of a node.
+Result<ops::Loops> loops_of(const graph::Graph& graph, const graph::Node& node) {
+  std::vector<const graph::TensorType*> inputs;
+  for (const graph::ValueId v : node.inputs) {
+    inputs.push_back(v == graph::kAbsent ? nullptr : &graph.values[v].type);
+  }
+  graph::Types outputs;
+  for (const graph::ValueId v : node.outputs) outputs.push_back(graph.values[v].type);
+  return ops::loops_of(graph::Call(node.op, inputs, node.attributes, outputs.size()), outputs);
 }
 
 }  // namespace
@@ -162,6 +204,45 @@ std::string running_plan_mistake(std::uint64_t seed, PlanLawCounts& counts) {
   }
   ++counts.graphs;
   return "";
+}
+
+std::optional<SimulatedPlan> simulated_plan(std::uint64_t seed, const Machine& machine,
+                                            const LayeredSize& size) {
+  Dice dice(seed * 857 + 3);
+  const graph::Graph graph = layered_graph(dice, size);
+  const Result<plan::ModelPlan> plan = plan::plan_model(graph, machine, plan_options(4));
+  if (!plan) return std::nullopt;
+  const Result<run::Execution> execution = plan::execution_of(*plan, graph, machine);
+  if (!execution) return std::nullopt;
+  const Result<std::vector<run::StepCycles>> cycles = run::predict(*execution);
+  if (!cycles) return std::nullopt;
+  const std::optional<double> predicted = run::total_cycles(*cycles);
+  const Result<run::RunSimulation> simulated = run::simulate(*execution, *cycles);
+  if (!predicted || !simulated || !simulated->cycles || simulated->simulated == 0) {
+    return std::nullopt;
+  }
+  double compute = 0;
+  for (const run::StepCycles& each : *cycles) compute += each.compute.value_or(0);
+  return SimulatedPlan{*predicted, *simulated->cycles, compute, simulated->moves,
+                       simulated->simulated};
+}
+
+std::optional<ComparedCandidates> compared_candidates(std::uint64_t seed, const Machine& machine) {
+  Dice dice(seed * 191 + 11);
+  const int layers = static_cast<int>(dice.between(1, 2));
+  const graph::Graph graph = layered_graph(dice, {layers, 16, 20});
+  plan::PlanOptions options = plan_options(20);
+  const Result<plan::ModelPlan> planned = plan::plan_model(graph, machine, options);
+  if (!planned) return std::nullopt;
+  for (const graph::Node& node : graph.nodes) {
+    const Result<ops::Loops> loops = loops_of(graph, node);
+    if (!loops) return std::nullopt;
+    options.more_work.push_back(every_work(*loops, machine.shape()));
+  }
+  options.most_layouts = 1000;
+  const Result<plan::ModelPlan> best = plan::plan_model(graph, machine, options);
+  if (!best) return std::nullopt;
+  return ComparedCandidates{planned->cycles, best->cycles};
 }
 
 }  // namespace tessera::test

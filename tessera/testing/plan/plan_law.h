@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tessera/plan/model/model_plan.h"
+#include "tessera/testing/plan/layered_graphs.h"
 
 namespace tessera::test {
 
@@ -30,5 +32,27 @@ std::string best_plan_mistake(std::uint64_t seed, PlanLawCounts& counts);
 /// device that carries it out gives what the naive evaluator gives. Graphs that do not fit, and
 /// those that the evaluator does not know, are left out. Returns what is wrong, or "".
 std::string running_plan_mistake(std::uint64_t seed, PlanLawCounts& counts);
+
+/// What a plan of a random layered graph takes, as predicted and with its moves simulated.
+struct SimulatedPlan {
+  double predicted = 0;
+  double simulated = 0;
+  double compute = 0;                ///< of both
+  std::int64_t moves = 0;            ///< that cross between places
+  std::int64_t simulated_moves = 0;  ///< the others count as predicted
+};
+/// Empty where the plan has no move that can be simulated.
+std::optional<SimulatedPlan> simulated_plan(std::uint64_t seed, const Machine& machine,
+                                            const LayeredSize& size);
+
+/// The cycles of a plan of a random layered graph of up to two ops, and of the plan of the same
+/// graph for which every division of its work is a candidate: each axis of the mesh divides any
+/// factor over any number of places.
+struct ComparedCandidates {
+  double planned = 0;
+  double of_all = 0;
+};
+/// Empty where the graph cannot be planned on so little memory.
+std::optional<ComparedCandidates> compared_candidates(std::uint64_t seed, const Machine& machine);
 
 }  // namespace tessera::test
