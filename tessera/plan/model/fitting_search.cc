@@ -19,14 +19,15 @@ namespace {
 
 constexpr std::int64_t kMostRounds = 24;
 // Rounds that price nothing but the choice itself, more for small problems, whose choices take less
-// time than prices; then rounds that price more; then everything is priced.
+// time than prices; then rounds that price more. If none had a choice, everything is priced.
 constexpr std::int64_t kLeastNarrowRounds = 12;
 constexpr std::int64_t kMostNarrowRounds = 200;
 constexpr std::int64_t kCostsOfNarrowRounds = std::int64_t{1} << 22;
 constexpr std::int64_t kWideRounds = 16;
 constexpr double kSecondsOfRound = 0.25;
-constexpr double kFirstGap = 0.02;   ///< while prices of what is chosen are still unknown
-constexpr double kPartOfPrice = 16;  ///< seconds of all prices of memory in those of one
+constexpr double kFirstGap = 0.02;    ///< while prices of what is chosen are still unknown
+constexpr double kStepOfSeconds = 4;  ///< where none is found in that time
+constexpr double kPartOfPrice = 8;    ///< seconds of a search in those for one price of memory
 
 choose::SolveOptions solve_options(const PlanOptions& options) {
   choose::SolveOptions made;
@@ -85,8 +86,10 @@ Result<choose::Solution> FittingSearch::search(const choose::Problem& problem,
   if (is_known && (found.outcome != choose::Outcome::kChosen || known.cost < found.cost)) {
     std::swap(found, known);
   }
-  if (found.outcome != choose::Outcome::kChosen) return found;
-  found.lower_bound = std::min(std::max(found.lower_bound, known.lower_bound), found.cost);
+  found.lower_bound = std::max(found.lower_bound, known.lower_bound);
+  if (found.outcome == choose::Outcome::kChosen) {
+    found.lower_bound = std::min(found.lower_bound, found.cost);
+  }
   return found;
 }
 
@@ -94,26 +97,34 @@ Result<choose::Solution> FittingSearch::solve(choose::Problem& problem) {
   Choice best = greedy_forward(decisions_);
   std::optional<double> least;  // cycles of `best`
   bool is_settled = false;
+  double seconds_of_round = kSecondsOfRound;
   const std::int64_t narrow = narrow_rounds(problem);
   const std::int64_t most = narrow + kWideRounds;
   if (choose::validate(problem, best, {}, 1).empty()) least = cycles_of(decisions_, best);
   for (std::int64_t round = 1;; ++round) {
     const bool is_last = round > most;
     const Clock::time_point begin = Clock::now();
-    if (is_last) TESSERA_CHECK_OK(decisions_.price_all());
+    if (is_last && !least) TESSERA_CHECK_OK(decisions_.price_all());
     end_ += Clock::now() - begin;  // the limit is that of searching
     take_costs(problem);
     const std::chrono::duration<double> left = end_ - Clock::now();
     // A model that does not fit at once is chosen again, and out of time it still gets a choice.
     const bool is_thorough = is_last || is_settled;
-    const double seconds = is_thorough ? std::max(left.count() / 3, 0.05) : kSecondsOfRound;
+    const double seconds = is_thorough ? std::max(left.count() / 3, 0.05) : seconds_of_round;
     const double enough_gap =
         is_thorough ? options_.enough_gap : std::max(options_.enough_gap, kFirstGap);
     TESSERA_TRY(choose::Solution solution, search(problem, {enough_gap, seconds, is_thorough}));
-    if (is_last && solution.outcome != choose::Outcome::kChosen) return solution;
     if (solution.outcome == choose::Outcome::kInfeasible) return solution;
+    if (solution.outcome != choose::Outcome::kChosen && is_last) {
+      if (!least) return solution;
+      solution.outcome = choose::Outcome::kChosen;
+      solution.choices = best;
+      return solution;
+    }
     if (solution.outcome != choose::Outcome::kChosen) {
-      round = most;  // all that is known makes it easier
+      // More time, and in the end all that can be known, make it easier.
+      seconds_of_round *= kStepOfSeconds;
+      if (least || seconds_of_round > options_.seconds / 2) round = most;
       continue;
     }
     const Clock::time_point found = Clock::now();
@@ -194,7 +205,8 @@ Result<Fitting> FittingSearch::within(std::optional<std::int64_t> limit) {
           std::nullopt, "pin fewer layouts"};
     }
     if (round == 1) {
-      bound = static_cast<double>(solution.lower_bound) / decisions_.units_per_cycle();
+      bound =
+          std::max(0.0, static_cast<double>(solution.lower_bound)) / decisions_.units_per_cycle();
     }
     Result<run::Execution> execution = execution_of(solution.choices, limit);
     if (execution) return Fitting{solution.choices, *std::move(execution), bound, round};
