@@ -116,11 +116,22 @@ Result<SplitArguments> read_flags(const Verb& verb, const std::vector<std::strin
   return split;
 }
 
+/// An argument too many. After a flag that repeats it was likely meant as another of its values.
+Error unexpected_argument(const Verb& verb, const Request& request, std::string_view word) {
+  Error error = usage_error(verb, cat("unexpected argument ", quote(word)));
+  for (const Flag& flag : verb.flags) {
+    if (flag.kind != ValueKind::kTexts || request.texts(flag.name).empty()) continue;
+    error.help = cat("--", flag.name, " takes one ", flag.placeholder,
+                     "; give it once for each: --", flag.name, " A --", flag.name, " B");
+  }
+  return error;
+}
+
 Status assign_positionals(const Verb& verb, const std::vector<std::string>& words,
                           Request& request) {
   const bool repeats = !verb.positionals.empty() && verb.positionals.back().repeats;
   if (words.size() > verb.positionals.size() && !repeats) {
-    return usage_error(verb, cat("unexpected argument ", quote(words[verb.positionals.size()])));
+    return unexpected_argument(verb, request, words[verb.positionals.size()]);
   }
   for (std::size_t i = 0; i < verb.positionals.size(); ++i) {
     const Positional& positional = verb.positionals[i];

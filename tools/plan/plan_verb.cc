@@ -124,17 +124,15 @@ Verb plan_verb() {
       "Chooses how the work of every op of a model (JSON or ONNX) is divided over places and where "
       "every value is stored, so that all ops, one after the other, take as few cycles as possible "
       "and every memory suffices. Moves are priced as reshard --target prices them, and the choice "
-      "comes with a proven lower bound for the candidates that were looked at. Beside it stand "
-      "what "
-      "simpler ways take: the default of run (max_grid), each op by itself (each_op_alone), op "
-      "after op (greedy_forward). --objective memory finds the least memory per place first. "
+      "comes with a proven lower bound for the candidates that were looked at. Beside it stands "
+      "what simpler ways take: the default of run (max_grid), each op by itself (each_op_alone), "
+      "op after op (greedy_forward). --objective memory finds the least memory per place first. "
       "--pins has lines NAME: LAYOUT as --layouts of run; a pinned layout is kept, or refused with "
       "the reason. --out writes the plan: layouts, work, moves, offsets and figures; run --plan "
       "carries it out, price says what it takes with other layouts, view shows it, and plan "
-      "--check "
-      "judges it by code that is independent of the planner. --report writes the page of view. The "
-      "exit status is 1 if nothing fits (the error names what is missing where), and with --check "
-      "if the plan is wrong (docs/planning.md).";
+      "--check judges it by code that is independent of the planner. --report writes the page of "
+      "view. The exit status is 1 if nothing fits (the error names what is missing where), and "
+      "with --check if the plan is wrong (docs/planning.md).";
   verb.positionals = {
       {"model", Positional::Kind::kFile, "a model; - is standard input", {}, false}};
   verb.flags = {

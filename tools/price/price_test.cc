@@ -99,6 +99,7 @@ TEST_F(Price, SaysWhatDoesNotFit) {
   EXPECT_EQ(priced.status, 1) << priced.out;
   EXPECT_EQ(priced.error_code(), "does_not_fit");
   EXPECT_FALSE(priced.json()["fits"].get<bool>());
+  EXPECT_EQ(priced.json()["error"]["file"].get<std::string>(), path("plan.json"));
 }
 
 TEST_F(Price, MistakesHaveOneCode) {

@@ -10,6 +10,7 @@
 #include "tessera/graph/graph_json.h"
 #include "tessera/notation/tensor.h"
 #include "tools/command/command.h"
+#include "tools/command/search_input.h"
 #include "tools/files/text_file.h"
 #include "tools/json/json.h"
 #include "tools/plan/plan_file.h"
@@ -158,14 +159,9 @@ Result<Verdict> run(const Request& request, Console& console) {
     return Verdict::kYes;
   }
   if (priced.error().code != ErrorCode::kDoesNotFit) return priced.error();
-  if (console.json) {
-    Json json = error_json(priced.error());
-    json["fits"] = false;
-    console.out << dump(json) << "\n";
-  } else {
-    console.err << render(priced.error(), "", "");
-  }
-  return Verdict::kNo;
+  Json answer;
+  answer["fits"] = false;
+  return report_error_in(file, "", priced.error(), console, std::move(answer));
 }
 
 }  // namespace
@@ -177,13 +173,11 @@ Verb price_verb() {
   verb.summary = "what a plan takes with other layouts";
   verb.description =
       "Takes a plan of `tessera plan --out` and other layouts for some of its values, and says "
-      "what "
-      "the whole then takes, which moves the ops around these values need, and what memory. "
+      "what the whole then takes, which moves the ops around these values need, and what memory. "
       "Everything else stays as planned: the order, the layouts of other values, and the division "
       "of the work; with --divide, ops that read or make a changed value divide their work as "
-      "their "
-      "layouts suggest. Nothing is planned anew: `tessera plan --pins` does that. The exit status "
-      "is 1 if it does not fit (docs/planning.md).";
+      "their layouts suggest. Nothing is planned anew: `tessera plan --pins` does that. The exit "
+      "status is 1 if it does not fit (docs/planning.md).";
   verb.positionals = {{"plan", Positional::Kind::kFile, "a plan; - is standard input", {}, false}};
   verb.flags = {
       {"layout", ValueKind::kTexts, "LINE",

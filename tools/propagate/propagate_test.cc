@@ -21,6 +21,14 @@ Json asked(Words words, int status) {
   return answer.json();
 }
 
+TEST(Propagate, SaysThatInIsGivenOnceForEachInput) {
+  const Json once = asked({"add", "--in", kGrid, kGrid}, 2);
+  const Json none = asked({"add", kGrid}, 2);
+  EXPECT_EQ(once["error"]["code"].get<std::string>(), "usage");
+  EXPECT_EQ(none["error"]["code"].get<std::string>(), "usage");
+  EXPECT_NE(dump(once["error"]["help"]), dump(none["error"]["help"]));
+}
+
 TEST(Propagate, AnswersTheContract) {
   const Json json = asked({"relu", "--in", kGrid}, 0);
   EXPECT_TRUE(json["legal"].get<bool>());
