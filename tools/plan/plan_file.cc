@@ -294,15 +294,18 @@ std::string plan_json(const plan::ModelPlan& plan, const graph::Graph& graph,
   return dump(json) + "\n";
 }
 
-Result<Json> parse_plan(std::string_view text) {
-  if (depth_of(text) > kMaxJsonDepth) {
-    return Error{ErrorCode::kSyntax, cat("the plan nests deeper than ", kMaxJsonDepth),
-                 std::nullopt, "name a file that tessera plan --out wrote"};
-  }
+std::optional<Json> parse_written(std::string_view text) {
+  if (depth_of(text) > kMaxJsonDepth) return std::nullopt;
   std::optional<Json> json = parse_json(text);
-  if (!json || !json->is_object()) {
-    return Error{ErrorCode::kSyntax, "the plan is not a JSON object", std::nullopt,
-                 "name a file that tessera plan --out wrote"};
+  return json && json->is_object() ? std::move(json) : std::nullopt;
+}
+
+Result<Json> parse_plan(std::string_view text) {
+  std::optional<Json> json = parse_written(text);
+  if (!json) {
+    return Error{ErrorCode::kSyntax,
+                 cat("the plan is not a JSON object of at most ", kMaxJsonDepth, " levels"),
+                 std::nullopt, "name a file that tessera plan --out wrote"};
   }
   Fields fields(*json, "");
   if (fields.integer("tessera_plan") != kPlanFormat || !fields.status()) {

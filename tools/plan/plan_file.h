@@ -37,6 +37,10 @@ Json buffer_json(const plan::PlannedBuffer& buffer);
 Result<plan::ModelPlan> read_plan(std::string_view text, const graph::Graph& graph);
 Result<plan::ModelPlan> plan_of_json(const Json& json, const graph::Graph& graph);
 
+/// The object of a file that this program wrote; nothing for a text that is no object, or nests
+/// deeper than kMaxJsonDepth.
+std::optional<Json> parse_written(std::string_view text);
+
 /// The object of a file, of this format; kSyntax for any other text.
 Result<Json> parse_plan(std::string_view text);
 

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 #include <ostream>
+#include <string_view>
 
 #include "tessera/base/text.h"
 #include "tools/command/arguments.h"
@@ -28,10 +30,19 @@ bool names_json(const std::string& argument) {
          !argument.starts_with("@");
 }
 
+/// Whether a text is a trace of `run` or `reshard`: an object with a list of events.
+bool is_trace(std::string_view text) {
+  const std::optional<Json> json = parse_written(text);
+  const Json* const events = json ? json->find("traceEvents") : nullptr;
+  return events != nullptr && events->is_array();
+}
+
+/// The state in which the page shows a plan or a trace.
 Result<PageState> state_of_file(const std::string& name) {
   TESSERA_TRY(std::string text, read_text_file(name, kMaxPlanBytes));
   const Result<Json> plan = parse_plan(text);
   if (plan) return plan_state(std::move(text));
+  if (is_trace(text)) return PageState{{"v", "trace"}, {"trace", std::move(text)}};
   Error error = plan.error();
   error.message = cat(quote(name), ": ", error.message);
   return error;
@@ -113,22 +124,23 @@ Result<Verdict> run(const Request& request, Console& console) {
 Verb view_verb() {
   Verb verb;
   verb.name = "view";
-  verb.summary = "write a page that shows tensors or a plan, to click through in a browser";
+  verb.summary =
+      "write a page that shows tensors, a plan or a trace, to click through in a browser";
   verb.description =
       "Writes one HTML file that needs nothing else: with one tensor it shows its elements, its "
-      "mesh "
-      "and the memory of its places, with two it compares them, and without any it opens with an "
-      "example. With the file of a plan (NAME.json of `tessera plan --out`) it shows the model: "
-      "its "
-      "graph, what each op and each move takes, its memory over time, and what other layouts would "
-      "take. The page has this library inside, computes everything itself, and sends nothing. "
-      "`make explorer` builds it; see docs/explorer.md.";
-  const Positional tensor{"tensor",
-                          Positional::Kind::kWord,
-                          "a tensor; with a second one, both are compared; or the file of a plan",
-                          {},
-                          /*optional=*/true,
-                          /*repeats=*/true};
+      "mesh and the memory of its places, with two it compares them, and without any it opens with "
+      "an example. With the file of a plan (NAME.json of `tessera plan --out`) it shows the model: "
+      "its graph, what each op and each move takes, its memory over time, and what other layouts "
+      "would take; with that of a trace (NAME.json of `tessera run --trace` or `tessera reshard "
+      "--trace`) its timeline. The page has this library inside, computes everything itself, and "
+      "sends nothing. `make explorer` builds it; see docs/explorer.md.";
+  const Positional tensor{
+      "tensor",
+      Positional::Kind::kWord,
+      "a tensor; with a second one, both are compared; or the file of a plan or a trace",
+      {},
+      /*optional=*/true,
+      /*repeats=*/true};
   verb.positionals = {tensor};
   verb.flags = {{"out", ValueKind::kText, "FILE", "the file to write; default tessera.html"},
                 {"open", ValueKind::kSwitch, "", "open it in a browser"},

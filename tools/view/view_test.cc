@@ -61,6 +61,21 @@ TEST_F(ViewFiles, OneTensorIsExploredTwoAreCompared) {
   EXPECT_EQ(written()["b"].get<std::string>(), kColumnMajor);
 }
 
+TEST_F(ViewFiles, ShowsTracesAndPlans) {
+  const std::string trace = R"({"displayTimeUnit":"ns","traceEvents":[]})";
+  write("t.json", trace);
+  EXPECT_EQ(view({path("t.json")}).status, 0);
+  EXPECT_EQ(written()["v"].get<std::string>(), "trace");
+  EXPECT_EQ(written()["trace"].get<std::string>(), trace);
+  write("p.json", R"({"tessera_plan":1,"note":"<!--"})");
+  EXPECT_EQ(view({path("p.json")}).status, 0);
+  EXPECT_EQ(written()["v"].get<std::string>(), "model");
+  write("x.json", R"({"traceEvents":3})");
+  EXPECT_EQ(view({path("x.json")}).error_code(), "syntax");
+  write("deep.json", R"({"traceEvents":[)" + std::string(1000, '['));
+  EXPECT_EQ(view({path("deep.json")}).error_code(), "syntax");
+}
+
 TEST_F(ViewFiles, RefusesWhatIsNoTensor) {
   EXPECT_EQ(view({"tensor<4xf32, strided<[1"}).status, 2);
   EXPECT_EQ(view({kRowMajor, kRowMajor, kRowMajor}).error_code(), "usage");
