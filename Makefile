@@ -84,6 +84,7 @@ test-all: ## everything: both compilers, sanitizers, full sweeps, fuzzing
 	$(MAKE) test-asan
 	$(MAKE) test-tsan
 	$(MAKE) test-long
+	$(MAKE) test-explorer
 	$(MAKE) fuzz
 
 bench: build ## measure layouts, relayouts compared with memcpy and peers, reshards, prices of moves, and MPI
@@ -129,9 +130,12 @@ test-explorer: ## the page: its answers are the command's, and Chromium clicks t
 	$(call packages,build test explorer)
 	$(build_explorer)
 	cmake --preset dev
-	cmake --build --preset dev -j $(JOBS) --target web_requests
+	cmake --build --preset dev -j $(JOBS) --target web_requests tessera-cli
 	build/dev/bin/web_requests 2000 500 | node web/tests/answers.mjs build/web/tessera.wasm
-	node web/tests/page.mjs build/explorer --pictures build/explorer/pictures
+	build/dev/bin/tessera graph --make llama --layers 27 --hidden 128 --heads 4 --kv-heads 4 --sequence 32 --vocabulary 200 \
+	  --dtype bf16 --out build/explorer/large.json
+	build/dev/bin/tessera plan build/explorer/large.json --target wse2 --candidates 6 --out build/explorer/large.plan.json
+	node web/tests/page.mjs build/explorer --plan build/explorer/large.plan.json --pictures build/explorer/pictures
 
 # Installs no packages, and needs only the permissions that PREFIX requires.
 install: ## build, and install into PREFIX (/usr/local); DESTDIR is honoured

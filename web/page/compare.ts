@@ -8,7 +8,7 @@ import { PAIRS } from './examples';
 import { Grid } from './grid';
 import type { Part, Picture } from './picture';
 import { meshGrid, numberOf, type Shown } from './tensor';
-import type { Answers, State, View } from './view';
+import type { Answers, Drawing, State, View } from './view';
 
 interface Pair { source: number | number[]; destination: number | number[]; bytes: number }
 interface Resharded {
@@ -38,12 +38,13 @@ export class Compare implements View {
   private readonly summary = h('section', { class: 'card', 'aria-label': 'Result', 'aria-live': 'polite' });
   private readonly steps = h('div', { class: 'scroll' });
   private readonly tip = h('div', { class: 'tip', 'aria-live': 'polite' });
+  private readonly legend = h('ul', { class: 'legend' });
   private readonly tensorNote = h('span', { class: 'note' });
   private readonly meshNote = h('span', { class: 'note' });
   private readonly tensorGrid: Grid;
   private readonly play = h('button', { id: 'play', class: 'small', 'aria-pressed': 'false' }, 'Play');
   private readonly heat = h('button', { id: 'heat', class: 'small', 'aria-pressed': 'false' }, 'Link heat');
-  private readonly mesh = h('canvas', { id: 'transfer-canvas', tabindex: 0, role: 'img' });
+  private readonly mesh = h('canvas', { id: 'transfer-canvas', tabindex: 0, role: 'application' });
   private shown: Shown | null = null;
   private changes: (Changes & { part: Part }) | null = null;
   private reshard: Resharded | null = null;
@@ -69,7 +70,9 @@ export class Compare implements View {
     });
     new ResizeObserver(() => this.drawMesh()).observe(this.mesh);
     this.mesh.addEventListener('pointermove', (event) => this.hoverMesh(event));
-    this.mesh.addEventListener('pointerleave', () => { this.only = null; this.drawMesh(); });
+    this.mesh.addEventListener('pointerleave', () => this.showPlace(null));
+    this.mesh.addEventListener('blur', () => this.showPlace(null));
+    this.mesh.addEventListener('keydown', (event) => this.key(event));
     const examples = h('select', { id: 'pairs', 'aria-label': 'Examples', onchange: () => {
       const pair = PAIRS[Number(examples.value)];
       if (pair) this.set(pair[1], pair[2]);
@@ -84,7 +87,7 @@ export class Compare implements View {
       h('div', { class: 'views' },
         h('section', { class: 'card readout', 'aria-label': 'What the pointer is on' }, this.tip),
         h('section', { class: 'card panel tall', 'aria-label': 'What becomes of each element' },
-          h('div', { class: 'row spread' }, h('h2', {}, 'Elements'), this.tensorNote), tensor, this.legend()),
+          h('div', { class: 'row spread' }, h('h2', {}, 'Elements'), this.tensorNote), tensor, this.legend),
         h('section', { class: 'card panel', 'aria-label': 'Transfers' },
           h('div', { class: 'row spread' }, h('h2', {}, 'Transfers'), h('span', { class: 'row' }, this.play, this.heat), this.meshNote), this.mesh),
         h('section', { class: 'card panel', 'aria-label': 'Price' }, h('h2', {}, 'Price, step by step'), this.steps)));
@@ -114,19 +117,28 @@ export class Compare implements View {
 
   repaint(theme: Theme): void {
     this.theme = theme;
+    this.showLegend();
     this.tensorGrid.forget();
     this.drawMesh();
   }
 
-  pictures(): { title: string; canvas: HTMLCanvasElement }[] {
-    return [{ title: 'Elements', canvas: this.tensorGrid.snapshot() }, { title: 'Transfers', canvas: this.mesh }];
+  pictures(): Drawing[] {
+    return [this.tensorGrid.drawing('Elements'), { title: 'Transfers', canvas: this.mesh, draw: (at) => this.drawMesh(at) }];
   }
 
   title(): string { return `${this.a.text} to ${this.b.text}`; }
 
-  private legend(): HTMLElement {
-    const entry = (letter: string, words: string): HTMLElement => h('li', {}, h('code', {}, `${letter} `), words);
-    return h('ul', { class: 'legend' }, entry('=', 'stays where it is'), entry('o', 'changes its slot'), entry('→', 'moves to another place'));
+  private showLegend(): void {
+    const { stays, reordered } = this.shades();
+    const entry = (letter: string, words: string, colour: string): HTMLElement =>
+      h('li', {}, h('span', { class: 'swatch', colour, 'aria-hidden': 'true' }, letter), words);
+    fill(this.legend, entry('=', 'stays where it is', css(stays)), entry('o', 'changes its slot', css(reordered)),
+      entry('→', 'moves: the colour is the new place', 'none'), h('li', { class: 'help' }, 'lines: borders of places in A'));
+  }
+
+  private shades(): { stays: number; reordered: number } {
+    return this.theme === 'dark' ? { stays: oklch(0.3, 0.01, 220), reordered: oklch(0.42, 0.07, 90) } :
+      { stays: oklch(0.94, 0.006, 220), reordered: oklch(0.88, 0.09, 90) };
   }
 
   private async compare(): Promise<void> {
@@ -173,23 +185,34 @@ export class Compare implements View {
       h('div', { class: `big ${equal ? 'good' : ''}` }, equal ? 'Equal' : r?.kind ?? 'Different'),
       h('p', { class: 'help' }, equal ? 'every element is in the same slot of the same places' : KIND_WORDS[r?.kind ?? ''] ?? ''),
       h('dl', {},
-        ...row('elements that change', moved === null ? 'too many kinds to count' : `${number(moved)} (${bytes(movedBytes ?? 0)})`),
+        ...row('elements that change', moved === null ? 'too many kinds to count' : `${number(moved)}, ${bytes(movedBytes ?? 0)}`),
         ...(r && r.bytes !== null ? [
           ...row('bytes between places', bytes(r.bytes)), ...row('bytes within places', bytes(r.local_bytes)),
           ...row('messages', number(r.messages)),
           ...row('longest way', r.longest_distance === null ? null : `${number(r.longest_distance)} hops`),
           ...row('busiest link', r.max_link_wavelets === null ? null : `${number(r.max_link_wavelets)} wavelets of 4 bytes`),
-          ...row('cycles', r.cycles === null ? null : number(r.cycles)),
-          ...row('simulated', r.simulated_cycles === null ? null : `${number(r.simulated_cycles)} cycles`),
-          ...row('time', r.seconds === null ? null : seconds(r.seconds)),
+          ...row('cycles of the exchange', r.cycles === null ? null : number(r.cycles)),
+          ...row('the same, simulated', r.simulated_cycles === null ? null : `${number(r.simulated_cycles)} cycles`),
+          ...row('time of all steps', r.seconds === null ? null : seconds(r.seconds)),
         ] : [])),
       ...(r?.warnings ?? []).map((w) => h('p', { class: 'warn' }, `${w.message}${w.help ? ` (${w.help})` : ''}`)),
       reply.fault && h('p', { class: 'bad' }, reply.fault.message),
       reply.fault && h('p', { class: 'help' }, reply.fault.help));
     this.showSteps(r);
     this.tip.textContent = 'Point at an element, or at a place to see only its messages.';
-    this.meshNote.textContent = r?.mesh ? `${r.mesh.join(' × ') || 'one place'}${r.pairs ? `, ${number(r.pairs.length)} messages` : ''}` : '';
+    this.noteMesh();
     this.drawMesh();
+  }
+
+  /** How many places the picture shows, and what crosses them. */
+  private noteMesh(): void {
+    const r = this.reshard;
+    const mesh = r?.mesh;
+    const f = this.frame();
+    const all = mesh?.join(' × ') || 'one place';
+    const isPart = mesh?.length === 2 && f !== null && (f.rows < (mesh[0] as number) || f.cols < (mesh[1] as number));
+    this.meshNote.textContent = !mesh ? '' : `${isPart ? `${f.rows} × ${f.cols} of ${all}` : all}${
+      r.pairs ? `, ${number(r.pairs.length)} messages` : ''}`;
   }
 
   private showSteps(r: Resharded | null): void {
@@ -202,11 +225,11 @@ export class Compare implements View {
     fill(this.steps,
       h('table', {}, h('thead', {}, h('tr', {}, ...['step', 'time', 'bytes', 'by', 'dominated by'].map((t) => h('th', {}, t)))),
         h('tbody', {}, ...r.steps.map((s) => h('tr', {},
-          h('td', {}, s.step), h('td', {}, time(s.seconds), h('div', { class: 'bar' },
+          h('td', {}, s.step), h('td', { class: 'time' }, time(s.seconds), h('div', { class: 'bar' },
             h('span', { colour: 'var(--accent)', 'width%': (100 * (s.seconds ?? 0)) / longest }))),
           h('td', { class: 'num' }, number(s.bytes)), h('td', {}, s.algorithm ?? ''), h('td', {}, s.dominated_by ?? ''))))),
       ...((r.algorithms ?? []).length > 0 ? [
-        h('h2', {}, 'Algorithms'),
+        h('h3', {}, 'Algorithms that were considered, with all steps'),
         h('table', {}, h('tbody', {}, ...(r.algorithms ?? []).map((x) => h('tr', {}, h('td', {}, x.name),
           h('td', { class: 'num' }, x.cycles !== null && x.cycles !== undefined ? `${number(Math.round(x.cycles))} cycles` : ''),
           h('td', { class: 'num' }, x.seconds !== null && x.seconds !== undefined ? seconds(x.seconds) : '')))))] : []));
@@ -229,14 +252,13 @@ export class Compare implements View {
     }
     const { changes, from } = reply.value;
     this.changes = { ...reply.value, part };
+    this.noteMesh();
     this.drawMesh();
     const count = (what: string): number => changes.filter((c) => c === what).length;
     const some = part.stepRow * part.stepCol > 1 ? ' of those drawn' : '';
     this.tensorNote.textContent = `${number(count('stays'))} stay, ${number(count('reordered'))} change slots, ${number(count('moves'))} move${some}`;
-    const dark = this.theme === 'dark';
     const place = placeColours(reply.value.mesh, this.theme);
-    const stays = dark ? oklch(0.3, 0.01, 220) : oklch(0.94, 0.006, 220);
-    const reordered = dark ? oklch(0.42, 0.07, 90) : oklch(0.88, 0.09, 90);
+    const { stays, reordered } = this.shades();
     const colours = new Uint32Array(changes.length);
     changes.forEach((c, k) => { colours[k] = c === 'stays' ? stays : c === 'reordered' ? reordered : place(reply.value.to[k] as number); });
     const letters: Record<string, string> = { stays: '=', reordered: 'o', moves: '→' };
@@ -312,13 +334,30 @@ export class Compare implements View {
     const col = Math.floor((event.clientX - box.left - f.x) / f.cell);
     const row = Math.floor((event.clientY - box.top - f.y) / f.cell);
     const inside = row >= 0 && col >= 0 && row < f.rows && col < f.cols;
-    this.only = inside ? row * f.wide + col : null;
-    if (this.only !== null) {
+    this.showPlace(inside ? row * f.wide + col : null);
+  }
+
+  /** Arrow keys go from place to place. */
+  private key(event: KeyboardEvent): void {
+    const f = this.frame();
+    const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    if (!f || !by) return;
+    event.preventDefault();
+    const far = event.shiftKey ? 10 : 1;
+    const step = (at: number, most: number, move = 0): number => Math.max(0, Math.min(most - 1, at + move * far));
+    const at = this.only;
+    this.showPlace(at === null ? 0 : step(Math.floor(at / f.wide), f.rows, by[0]) * f.wide + step(at % f.wide, f.cols, by[1]));
+  }
+
+  /** Shows the messages of one place only; null shows all. */
+  private showPlace(place: number | null): void {
+    this.only = place;
+    if (place !== null) {
       const pairs = this.pairs();
-      const out = pairs.filter(([s]) => s === this.only);
-      const into = pairs.filter(([, d]) => d === this.only);
+      const out = pairs.filter(([s]) => s === place);
+      const into = pairs.filter(([, d]) => d === place);
       const sum = (list: [number, number, number][]): number => list.reduce((n, p) => n + p[2], 0);
-      this.tip.textContent = `place ${this.placeName(this.only)}: sends ${number(sum(out))} bytes to ${out.length}, receives ${number(sum(into))} bytes from ${into.length}`;
+      this.tip.textContent = `place ${this.placeName(place)}: sends ${number(sum(out))} bytes to ${out.length}, receives ${number(sum(into))} bytes from ${into.length}`;
     }
     this.drawMesh();
   }
@@ -336,16 +375,15 @@ export class Compare implements View {
     return (this.reshard?.pairs ?? []).map((p) => [at(p.source), at(p.destination), p.bytes]);
   }
 
-  private drawMesh(): void {
+  private drawMesh(at = emptied(this.mesh)): void {
     const canvas = this.mesh;
-    const at = emptied(canvas);
     const f = this.frame();
     const r = this.reshard;
     if (!f || !r?.mesh) {
       canvas.setAttribute('aria-label', 'No transfers');
       return;
     }
-    canvas.setAttribute('aria-label', `${number(r.messages)} messages over ${r.mesh.join(' by ')} places`);
+    canvas.setAttribute('aria-label', `${number(r.messages)} messages over ${r.mesh.join(' by ')} places. Arrow keys go from place to place and show only its messages.`);
     const style = getComputedStyle(canvas);
     const colour = this.colours(f, r.mesh);
     const showHeat = this.heat.getAttribute('aria-pressed') === 'true' && r.heat;
@@ -363,6 +401,11 @@ export class Compare implements View {
     if (showHeat) this.drawHeat(at, f, style);
     const pairs = this.pairs().filter(([s, d]) => s !== d && (this.only === null || s === this.only || d === this.only));
     const most = Math.max(1, ...pairs.slice(0, MOST_ARROWS).map((p) => p[2]));
+    if (this.only !== null && f.cell > 5) {
+      at.strokeStyle = style.getPropertyValue('--mark');
+      at.lineWidth = 2;
+      at.strokeRect(f.x + (this.only % f.wide) * f.cell + 1, f.y + Math.floor(this.only / f.wide) * f.cell + 1, f.cell - 2, f.cell - 2);
+    }
     const centre = (p: number): [number, number] => [f.x + ((p % f.wide) + 0.5) * f.cell, f.y + (Math.floor(p / f.wide) + 0.5) * f.cell];
     for (const [source, destination, size] of pairs.slice(0, MOST_ARROWS)) {
       const [x0, y0] = centre(source);
@@ -391,14 +434,17 @@ export class Compare implements View {
       at.stroke();
     }
     if (f.cell >= 22) {
-      at.fillStyle = style.getPropertyValue('--cell-text');
       at.font = '10px ui-monospace, monospace';
       const two = r.mesh.length === 2;
       for (let k = 0; k < shownPlaces; ++k) {
         const row = Math.floor(k / f.cols);
         const col = k % f.cols;
         if (row * f.wide + col >= total) continue;
-        const name = two && f.cell >= 30 ? `${row},${col}` : String(row * f.wide + col);
+        const name = two ? `${row},${col}` : String(row * f.wide + col);
+        if (name.length * 6 + 4 > f.cell - 2 * gap) continue;
+        at.fillStyle = showHeat ? wash : css(colour(row * f.wide + col));
+        at.fillRect(f.x + col * f.cell + gap + 1, f.y + row * f.cell + gap + 2, name.length * 6 + 4, 12);
+        at.fillStyle = style.getPropertyValue(showHeat ? '--ink' : '--cell-text');
         at.fillText(name, f.x + col * f.cell + gap + 3, f.y + row * f.cell + gap + 11);
       }
     }

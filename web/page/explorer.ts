@@ -12,7 +12,7 @@ import { MemoryPanel } from './memory_panel';
 import { MeshPanel } from './mesh_panel';
 import { elementsIn, wordsOf, type Classes, type Content, type Located, type Shown, type Tensor } from './tensor';
 import { TensorPanel } from './tensor_panel';
-import type { Answers, State, View } from './view';
+import type { Answers, Drawing, State, View } from './view';
 
 export class Explorer implements View {
   readonly element: HTMLElement;
@@ -125,12 +125,8 @@ export class Explorer implements View {
     if (this.tensor) showFacts(this.facts, this.tensor.shown, theme);
   }
 
-  pictures(): { title: string; canvas: HTMLCanvasElement }[] {
-    return [
-      { title: 'Tensor', canvas: this.elements.grid.snapshot() },
-      { title: 'Mesh', canvas: this.mesh.grid.snapshot() },
-      { title: 'Memory', canvas: this.memory.grid.snapshot() },
-    ];
+  pictures(): Drawing[] {
+    return [this.elements.grid.drawing('Tensor'), this.mesh.grid.drawing('Mesh'), this.memory.grid.drawing('Memory')];
   }
 
   title(): string { return this.text; }
@@ -145,10 +141,13 @@ export class Explorer implements View {
     if (text !== this.text) return;
     if (reply.fault) {
       if (reply.fault.code !== 'cancelled') this.editor.report(reply.fault);
+      // What is still shown is another tensor.
+      this.element.classList.add('stale');
       this.changed();
       return;
     }
     this.editor.report(null);
+    this.element.classList.remove('stale');
     const shown = reply.value;
     this.answers = { show: shown };
     this.tensor = { text, shown };

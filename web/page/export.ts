@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pictures of a view as PNG or SVG, and its answers as JSON, for files of the reader.
-import type { View } from './view';
+import { escaped, SvgPen } from './svg_pen';
+import type { Drawing, View } from './view';
 
 /** Hands a file to the reader. */
 export function save(name: string, content: Blob): void {
@@ -12,37 +13,43 @@ export function save(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-const escape = (text: string): string =>
-  text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[^\t\n\r -\uFFFD]/g, '?');
+/** Pixels of a character of the title. */
+const LETTER = 7.3;
 
 /** The pictures below each other, each with its title. */
-function layout(view: View): { width: number; height: number; items: { title: string; canvas: HTMLCanvasElement; y: number; w: number; h: number }[] } {
-  let y = 30;
-  let width = 0;
-  const items = view.pictures().filter(({ canvas }) => canvas.clientWidth > 0).map(({ title, canvas }) => {
-    const item = { title, canvas, y: y + 20, w: canvas.clientWidth, h: canvas.clientHeight };
+function layout(view: View): { width: number; height: number; head: string[]; items: (Drawing & { y: number; w: number; h: number })[] } {
+  const drawings = view.pictures().filter(({ canvas }) => canvas.clientWidth > 0);
+  const width = drawings.reduce((most, { canvas }) => Math.max(most, canvas.clientWidth), 0);
+  const room = Math.max(20, Math.floor(width / LETTER));
+  const head = view.title().slice(0, 8 * room).match(new RegExp(`[^]{1,${room}}`, 'gu')) ?? [];
+  let y = 12 + 16 * Math.max(1, head.length);
+  const items = drawings.map((drawing) => {
+    const { canvas } = drawing;
+    const item = { ...drawing, y: y + 20, w: canvas.clientWidth, h: canvas.clientHeight };
     y += item.h + 34;
-    width = Math.max(width, item.w);
     return item;
   });
-  return { width: width + 24, height: y + 8, items };
+  return { width: width + 24, height: y + 8, head, items };
 }
 
 export function asSvg(view: View): string {
-  const { width, height, items } = layout(view);
+  const { width, height, head, items } = layout(view);
   const style = getComputedStyle(document.documentElement);
   const ink = style.getPropertyValue('--ink');
   const words = (text: string, y: number, size: number): string =>
-    `<text x="12" y="${y}" font-family="monospace" font-size="${size}" fill="${ink}">${escape(text)}</text>`;
-  const pictures = items.map(({ title, canvas, y, w, h }) =>
-    `${words(title, y - 6, 13)}<image x="12" y="${y}" width="${w}" height="${h}" href="${canvas.toDataURL()}"><title>${escape(title)}</title></image>`);
+    `<text x="12" y="${y}" font-family="monospace" font-size="${size}" fill="${ink}">${escaped(text)}</text>`;
+  const pictures = items.map(({ title, canvas, draw, y, w, h }, k) => {
+    const pen = new SvgPen(canvas, `picture-${k}`);
+    draw(pen as unknown as CanvasRenderingContext2D);
+    return `${words(title, y - 6, 13)}<svg x="12" y="${y}" width="${w}" height="${h}"><title>${escaped(title)}</title>${pen.finish()}</svg>`;
+  });
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">` +
     `<rect width="100%" height="100%" fill="${style.getPropertyValue('--paper')}"/>` +
-    `${words(view.title().slice(0, 300), 22, 12)}${pictures.join('')}</svg>`;
+    `${head.map((line, k) => words(line, 22 + 16 * k, 12)).join('')}${pictures.join('')}</svg>`;
 }
 
 function asPng(view: View): Promise<Blob | null> {
-  const { width, height, items } = layout(view);
+  const { width, height, head, items } = layout(view);
   const sheet = document.createElement('canvas');
   const ratio = 2;
   sheet.width = width * ratio;
@@ -54,7 +61,7 @@ function asPng(view: View): Promise<Blob | null> {
   at.fillRect(0, 0, width, height);
   at.fillStyle = style.getPropertyValue('--ink');
   at.font = '12px monospace';
-  at.fillText(view.title().slice(0, 300), 12, 22);
+  head.forEach((line, k) => at.fillText(line, 12, 22 + 16 * k));
   for (const { title, canvas, y, w, h } of items) {
     at.fillText(title, 12, y - 6);
     at.drawImage(canvas, 12, y, w, h);

@@ -2,6 +2,7 @@
 // A grid of cells on a canvas, of any size: pan, zoom, hover, pick, keyboard. It draws what it is given:
 // a picture of the visible part with one pixel per cell, or per some cells where they are too many.
 import { drawDetails, MOST_SAMPLES, raster, type Box, type Part, type Picture } from './picture';
+import type { Drawing } from './view';
 
 /** How often any grid was redrawn; the browser's timeline has how long the latest took. */
 let redraws = 0;
@@ -118,8 +119,7 @@ export class Grid {
     });
   }
 
-  /** What the canvas shows, as an image. */
-  snapshot(): HTMLCanvasElement { return this.canvas; }
+  drawing(title: string): Drawing { return { title, canvas: this.canvas, draw: (at) => this.paint(at) }; }
 
   private size(): [number, number] {
     return [Math.max(1, this.canvas.clientWidth), Math.max(1, this.canvas.clientHeight)];
@@ -225,11 +225,16 @@ export class Grid {
       this.canvas.width = Math.round(w * ratio);
       this.canvas.height = Math.round(h * ratio);
     }
-    const at = this.at;
-    at.setTransform(ratio, 0, 0, ratio, 0, 0);
-    at.clearRect(0, 0, w, h);
+    this.at.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.at.clearRect(0, 0, w, h);
     const wanted = this.visible();
     if (!this.covers(wanted)) this.load(wanted);
+    this.paint(this.at);
+  }
+
+  /** Draws what is loaded. */
+  private paint(at: CanvasRenderingContext2D): void {
+    const [w, h] = this.size();
     const { part, image, picture } = this;
     if (part && image && picture) {
       at.imageSmoothingEnabled = false;
@@ -248,11 +253,10 @@ export class Grid {
         drawDetails(at, part, picture, { x: this.x, y: this.y, cw: this.cw, ch: this.ch, w, h });
       }
     }
-    this.outlines(w, h);
+    this.outlines(at, w, h);
   }
 
-  private outlines(w: number, h: number): void {
-    const at = this.at;
+  private outlines(at: CanvasRenderingContext2D, w: number, h: number): void {
     const style = getComputedStyle(this.canvas);
     const outer = style.getPropertyValue('--mark-outer');
     const inner = style.getPropertyValue('--mark');

@@ -4,9 +4,11 @@ import type { Theme } from './colours';
 import { Compare } from './compare';
 import { Core } from './core';
 import { exportAs } from './export';
+import exampleTrace from './example_trace.json';
 import { Explorer } from './explorer';
 import { Memory } from './memory';
 import { Model } from './model';
+import { TraceView } from './trace';
 import type { State, View } from './view';
 
 const LONGEST_ADDRESS = 8000;
@@ -52,7 +54,7 @@ const changed = (): void => {
 };
 const views: Record<string, View> = {
   explorer: new Explorer(core, changed), compare: new Compare(core, changed), memory: new Memory(core, changed),
-  model: new Model(core, changed, opened().plan),
+  model: new Model(core, changed, opened().plan), trace: new TraceView(changed, opened().trace, JSON.stringify(exampleTrace)),
 };
 let current = 'explorer';
 let started = false;
@@ -62,7 +64,9 @@ function address(): string {
   const words = Object.entries(state).filter(([, value]) => value !== undefined && value !== '')
     .map(([key, value]) => `${key}=${encodeURIComponent(value as string)}`);
   const made = `#${words.join('&')}`;
-  return made.length > LONGEST_ADDRESS ? `#v=${current}` : made;
+  if (made.length <= LONGEST_ADDRESS) return made;
+  status.textContent = 'This is too long for the address, so a link opens without it. Export keeps it as JSON.';
+  return `#v=${current}`;
 }
 
 function read(hash: string): State {

@@ -3,10 +3,10 @@
 // capacity to try.
 import { css, oklch, type Theme } from './colours';
 import type { Core, Json } from './core';
-import { emptied, fill, h, number, seconds } from './dom';
+import { bytes, emptied, fill, h, number, seconds } from './dom';
 import { faultView } from './editor';
 import { BUFFERS } from './examples';
-import type { Answers, State, View } from './view';
+import type { Answers, Drawing, State, View } from './view';
 
 interface Block { id: string; others: number; lower: number; upper: number; offset: number; size: number }
 interface Range { from: number; to: number; live: number; count: number; top: number }
@@ -21,8 +21,8 @@ export class Memory implements View {
   readonly element: HTMLElement;
   answers: Answers = {};
   private readonly field = h('textarea', { id: 'buffers', rows: 14, spellcheck: 'false', wrap: 'off', 'aria-label': 'Buffers as CSV' });
-  private readonly slider = h('input', { id: 'capacity', type: 'range', min: 0, max: 100, value: 100, 'aria-label': 'Capacity' });
-  private readonly exact = h('input', { id: 'capacity-bytes', 'aria-label': 'Capacity in bytes', size: 10 });
+  private readonly slider = h('input', { id: 'capacity', type: 'range', min: 0, max: 100, value: 100, 'aria-label': 'Capacity in bytes' });
+  private readonly exact = h('input', { id: 'capacity-bytes', 'aria-label': 'Bytes of capacity', size: 10 });
   private readonly verdict = h('section', { class: 'card', 'aria-label': 'Result', 'aria-live': 'polite' });
   private readonly below = h('div');
   private readonly tip = h('div', { class: 'tip', 'aria-live': 'polite' });
@@ -78,11 +78,11 @@ export class Memory implements View {
           h('p', { class: 'help' }, 'id, lower, upper (exclusive), size; optional: alignment, offset, alias, gaps'),
           this.field, this.below),
         h('section', { class: 'card', 'aria-label': 'Capacity' },
-          h('div', { class: 'row spread' }, h('label', { for: 'capacity' }, 'Capacity'), this.exact), this.slider),
+          h('div', { class: 'row spread' }, h('label', { for: 'capacity' }, 'Capacity in bytes'), this.exact), this.slider),
         this.verdict),
       h('div', { class: 'views' },
         h('section', { class: 'card readout', 'aria-label': 'What the pointer is on' }, this.tip),
-        h('section', { class: 'card panel tall wide', 'aria-label': 'Plan' }, h('h2', {}, 'Addresses over time'), this.canvas)));
+        h('section', { class: 'card panel tall wide', 'aria-label': 'Plan' }, h('div', { class: 'row spread' }, h('h2', {}, 'Addresses over time'), h('span', { class: 'note' }, 'bytes upwards, moments to the right')), this.canvas)));
   }
 
   state(): State {
@@ -102,7 +102,7 @@ export class Memory implements View {
     this.draw();
   }
 
-  pictures(): { title: string; canvas: HTMLCanvasElement }[] { return [{ title: 'Memory plan', canvas: this.canvas }]; }
+  pictures(): Drawing[] { return [{ title: 'Memory plan', canvas: this.canvas, draw: (at) => this.draw(at) }]; }
   title(): string { return 'Memory plan'; }
 
   private async ask(more: Json): Promise<Plan | null> {
@@ -153,8 +153,8 @@ export class Memory implements View {
     const row = (name: string, value: string): HTMLElement[] => [h('dt', {}, name), h('dd', {}, value)];
     fill(this.verdict, h('div', { class: `big ${style}` }, title),
       h('dl', {},
-        ...row('peak', number(plan.peak)), ...row('live at the fullest moment', number(plan.lower_bound)),
-        ...row('lowest peak known', `${number(best.peak)}${best.optimal ? ', proven' : ''}`),
+        ...row('peak', bytes(plan.peak)), ...row('live at the fullest moment', bytes(plan.lower_bound)),
+        ...row('lowest peak known', `${bytes(best.peak)}${best.optimal ? ', proven' : ''}`),
         ...row('found by', plan.found_by), ...row('search', seconds(plan.seconds))),
       short && h('p', { class: 'bad' }, `At moment ${short.moment}, ${short.live_buffers} buffers need ${number(short.live_bytes)} bytes${
         short.missing_bytes > 0 ? `: ${number(short.missing_bytes)} too many.` : '; they fit, but no arrangement over time was found.'}`),
@@ -176,11 +176,10 @@ export class Memory implements View {
     return { from, to, top, x: (at) => left + ((at - from) / Math.max(1, to - from)) * (w - left - 10), y: (a) => t - 24 - (a / top) * (t - 34) };
   }
 
-  private draw(): void {
+  private draw(at = emptied(this.canvas)): void {
     const canvas = this.canvas;
     const w = canvas.clientWidth;
     const t = canvas.clientHeight;
-    const at = emptied(canvas);
     const s = this.scale();
     const plan = this.plan;
     if (!s || !plan) return;

@@ -36,7 +36,7 @@ export class MeshPanel {
     this.tensor = tensor;
     this.empty = new Set();
     this.grid.reset(...meshGrid(mesh));
-    this.note.textContent = mesh.length === 0 ? 'one place' : `${mesh.join(' × ')} = ${number(places)} places`;
+    this.note.textContent = places === 1 ? 'one place' : `${mesh.join(' × ')} = ${number(places)} places`;
   }
 
   repaint(theme: Theme): void {

@@ -10,7 +10,7 @@ import example from './example_plan.json';
 import { MemoryChart, TimeChart } from './model_charts';
 import { ModelGraph } from './model_graph';
 import { layoutWords, Plan, total, type Edge, type Phases, type PlannedOp, type Repriced } from './plan';
-import type { Answers, State, View } from './view';
+import type { Answers, Drawing, State, View } from './view';
 
 /** Rows of the table at once; the others follow on request. */
 const MOST_ROWS = 400;
@@ -64,7 +64,7 @@ export class Model implements View {
     this.element = h('div', { class: 'columns' },
       h('div', { class: 'side' },
         h('section', { class: 'card', 'aria-label': 'Plan' }, h('div', { class: 'row spread' }, h('h2', {}, 'Plan'), load),
-          h('p', { class: 'help' }, 'a file of tessera plan MODEL --target T --out FILE'), this.trouble),
+          h('p', { class: 'help' }, 'a file of ', h('code', {}, 'tessera plan --out')), this.trouble),
         this.summary, this.detail, this.editing),
       h('div', { class: 'views model' },
         h('section', { class: 'card readout', 'aria-label': 'What the pointer is on' }, this.tip),
@@ -98,9 +98,9 @@ export class Model implements View {
     this.draw();
   }
 
-  pictures(): { title: string; canvas: HTMLCanvasElement }[] {
-    return [{ title: 'Graph', canvas: this.graph.canvas }, { title: 'Time', canvas: this.time.canvas },
-      { title: 'Memory over time', canvas: this.memory.canvas }];
+  pictures(): Drawing[] {
+    return Object.entries({ Graph: this.graph, Time: this.time, 'Memory over time': this.memory })
+      .map(([title, picture]) => ({ title, canvas: picture.canvas, draw: (at) => picture.draw(at) }));
   }
 
   title(): string { return `${this.plan?.file.model.name || 'model'} on ${this.plan?.file.target.name ?? ''}`; }
@@ -234,8 +234,9 @@ export class Model implements View {
         ...row('model', `${file.model.name || 'unnamed'}, ${number(file.ops.length)} ops on ${file.target.name}`),
         ...row('planned', `${plan.time(file.cycles)} = ${cycles(file.cycles)}`),
         ...row('lower bound', plan.time(file.lower_bound_cycles)),
-        ...row('moves', number(moves)),
-        ...Object.entries(file.baseline_cycles ?? {}).flatMap(([name, value]) => row(name.replaceAll('_', ' '), value === null ? 'does not run' : plan.time(value)))),
+        ...row('moves', number(moves))),
+      h('h3', {}, 'Simpler ways of planning would take'),
+      h('dl', {}, ...Object.entries(file.baseline_cycles ?? {}).flatMap(([name, value]) => row(name.replaceAll('_', ' '), value === null ? 'does not run' : plan.time(value)))),
       ...(file.assumed ?? []).map((text) => h('p', { class: 'help' }, `assumed: ${text}`)),
       this.pins.size > 0 && h('h2', {}, 'Other layouts'),
       this.pins.size > 0 && h('ul', { class: 'pins' }, ...[...this.pins].map(([name, layout]) => h('li', {},

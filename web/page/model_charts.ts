@@ -6,12 +6,24 @@ import { liveBytes, total, type Buffer, type Phases, type Plan } from './plan';
 const LEFT = 74;
 const FOOT = 20;
 
+/** How far an arrow key goes in a chart. */
+function movesBy(event: KeyboardEvent): number {
+  const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+  return event.shiftKey ? 10 * by : by;
+}
+
+/** Whether the keyboard is on a chart. */
+const isInUse = (canvas: HTMLCanvasElement): boolean => document.activeElement === canvas && canvas.matches(':focus-visible');
+
 /** Ops in the order in which they run, each as high as it takes. */
 export class TimeChart {
-  readonly canvas = h('canvas', { id: 'time-canvas', role: 'img', 'aria-label': 'Time of each op; the table of ops has the numbers' });
+  readonly canvas = h('canvas', { id: 'time-canvas', tabindex: 0, role: 'application',
+    'aria-label': 'Time of each op. Arrow keys go from op to op, Enter selects; the table of ops has the numbers.' });
   private plan: Plan | null = null;
   private phases: (step: number) => Phases = (step) => this.plan?.file.ops[step] as Phases;
   private chosen: number | null = null;
+  /** Where the arrow keys are. */
+  private cursor = -1;
 
   constructor(hover: (step: number | null) => void, pick: (step: number) => void) {
     new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -27,18 +39,30 @@ export class TimeChart {
       const step = stepAt(event);
       if (step !== null) pick(step);
     });
+    this.canvas.addEventListener('keydown', (event) => {
+      const count = this.plan?.file.ops.length ?? 0;
+      const by = movesBy(event);
+      if (count === 0 || (by === 0 && event.key !== 'Enter')) return;
+      event.preventDefault();
+      this.cursor = by === 0 ? this.cursor : Math.max(0, Math.min(count - 1, this.cursor + by));
+      if (by === 0) pick(Math.max(0, this.cursor));
+      else hover(this.cursor);
+      this.draw();
+    });
+    this.canvas.addEventListener('focus', () => this.draw());
+    this.canvas.addEventListener('blur', () => { hover(null); this.draw(); });
   }
 
   show(plan: Plan, phases: (step: number) => Phases, chosen: number | null): void {
     this.plan = plan;
     this.phases = phases;
     this.chosen = chosen;
+    this.cursor = Math.min(chosen ?? this.cursor, plan.file.ops.length - 1);
     this.draw();
   }
 
-  draw(): void {
+  draw(at = emptied(this.canvas)): void {
     const { canvas, plan } = this;
-    const at = emptied(canvas);
     if (!plan) return;
     const [w, t] = [canvas.clientWidth - LEFT - 8, canvas.clientHeight - FOOT - 8];
     const style = getComputedStyle(canvas);
@@ -56,6 +80,10 @@ export class TimeChart {
         at.fillRect(LEFT + k * wide, y - high, Math.max(0.6, wide > 3 ? wide - 1 : wide), high);
         y -= high;
       }
+      if (k === this.cursor && isInUse(canvas)) {
+        at.fillStyle = style.getPropertyValue('--mark');
+        at.fillRect(LEFT + k * wide, 8 + t + 1, Math.max(3, wide), 3);
+      }
       if (k !== this.chosen) continue;
       at.strokeStyle = style.getPropertyValue('--mark');
       at.lineWidth = 2;
@@ -72,10 +100,12 @@ export class TimeChart {
 
 /** What is live in a memory on each place that has it; the moments are those of the plan. */
 export class MemoryChart {
-  readonly canvas = h('canvas', { id: 'live-canvas', role: 'img' });
+  readonly canvas = h('canvas', { id: 'live-canvas', tabindex: 0, role: 'application' });
   private plan: Plan | null = null;
   private buffers: Buffer[] = [];
   private space = '';
+  /** The moment where the arrow keys are. */
+  private cursor = -1;
 
   constructor(private readonly hover: (words: string | null, step: number | null) => void) {
     new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -84,13 +114,28 @@ export class MemoryChart {
       const box = this.canvas.getBoundingClientRect();
       const end = this.end();
       const moment = Math.floor(((event.clientX - box.left - LEFT) / (box.width - LEFT - 8)) * end);
-      if (!this.plan || moment < 0 || moment >= end) return;
-      const live = this.buffers.filter((b) => b.space === this.space && b.from <= moment && moment < b.to);
-      const bytes = live.reduce((sum, b) => sum + b.bytes, 0);
-      const largest = [...live].sort((a, b) => b.bytes - a.bytes).slice(0, 3).map((b) => `${b.name} ${number(b.bytes)}`);
-      const step = Math.min(this.plan.file.ops.length - 1, Math.floor(moment / 4));
-      this.hover(`moment ${moment}, ${this.plan.title(step)}: ${live.length} buffers, ${number(bytes)} bytes of ${this.space}; ${largest.join(', ')}`, step);
+      if (moment >= 0 && moment < end) this.point(moment);
     });
+    this.canvas.addEventListener('keydown', (event) => {
+      const by = movesBy(event);
+      if (by === 0) return;
+      event.preventDefault();
+      this.cursor = Math.max(0, Math.min(this.end() - 1, this.cursor + by));
+      this.point(this.cursor);
+      this.draw();
+    });
+    this.canvas.addEventListener('focus', () => this.draw());
+    this.canvas.addEventListener('blur', () => { hover(null, null); this.draw(); });
+  }
+
+  /** Says what is live at a moment. */
+  private point(moment: number): void {
+    if (!this.plan) return;
+    const live = this.buffers.filter((b) => b.space === this.space && b.from <= moment && moment < b.to);
+    const bytes = live.reduce((sum, b) => sum + b.bytes, 0);
+    const largest = [...live].sort((a, b) => b.bytes - a.bytes).slice(0, 3).map((b) => `${b.name} ${number(b.bytes)}`);
+    const step = Math.min(this.plan.file.ops.length - 1, Math.floor(moment / 4));
+    this.hover(`moment ${moment}, ${this.plan.title(step)}: ${live.length} buffers, ${number(bytes)} bytes of ${this.space}; ${largest.join(', ')}`, step);
   }
 
   show(plan: Plan, buffers: Buffer[], space: string): void {
@@ -102,9 +147,8 @@ export class MemoryChart {
 
   private end(): number { return Math.max(1, 4 * (this.plan?.file.ops.length ?? 0)); }
 
-  draw(): void {
+  draw(at = emptied(this.canvas)): void {
     const { canvas, plan } = this;
-    const at = emptied(canvas);
     if (!plan) return;
     const [w, t] = [canvas.clientWidth - LEFT - 8, canvas.clientHeight - FOOT - 8];
     const style = getComputedStyle(canvas);
@@ -153,6 +197,10 @@ export class MemoryChart {
     for (let i = 0; i <= 2; ++i) at.fillText(number(Math.round((top * i) / 2)), LEFT - 6, y((top * i) / 2) + 4);
     at.textAlign = 'left';
     at.fillText('moments: four for each op', LEFT, t + FOOT + 4);
-    canvas.setAttribute('aria-label', `Bytes of ${this.space} over time, at most ${number(used)}`);
+    if (this.cursor >= 0 && isInUse(canvas)) {
+      at.fillStyle = style.getPropertyValue('--mark');
+      at.fillRect(x(this.cursor), 8, 1.5, t);
+    }
+    canvas.setAttribute('aria-label', `Bytes of ${this.space} over time, at most ${number(used)}. Arrow keys go from moment to moment.`);
   }
 }

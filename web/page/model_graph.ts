@@ -198,8 +198,7 @@ export class ModelGraph {
     return { step: null, edge: edge ?? null };
   }
 
-  private draw(): void {
-    const at = emptied(this.canvas);
+  draw(at = emptied(this.canvas)): void {
     const { plan, marks } = this;
     if (!plan || !marks) return;
     const [w, t] = [this.canvas.clientWidth, this.canvas.clientHeight];

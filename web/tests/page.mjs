@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// node page.mjs FOLDER [--pictures FOLDER]: clicks and types through the page in Chromium, as a reader
+// node page.mjs FOLDER --plan FILE [--pictures FOLDER]: clicks and types through the page in Chromium, as a reader
 // does, measures it, and asks axe-core whether everyone can use it. The page is opened from its file, and
-// any request that it made would fail the test.
+// any request that it made would fail the test. FILE is a plan of about 1,000 ops.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,8 +12,9 @@ import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const folder = resolve(process.argv[2]);
-const pictures = process.argv.includes('--pictures') ? process.argv[process.argv.indexOf('--pictures') + 1] : null;
-const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : null;
+const option = (name) => (process.argv.includes(name) ? process.argv[process.argv.indexOf(name) + 1] : null);
+const pictures = option('--pictures');
+const only = option('--only');
 const url = pathToFileURL(join(folder, 'explorer.html')).href;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const browser = await chromium.launch({
@@ -61,28 +62,6 @@ async function clickAt(tab, selector, x, y) {
   await settled(tab);
 }
 const GRID = 'tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<1x1x!tt.tile<32x32, f32>, #tt.memory_space<l1>>>>';
-
-/** A plan of a chain of ops, made of one op of the page's example. */
-function largePlan(count) {
-  const plan = JSON.parse(readFileSync(new URL('../page/example_plan.json', import.meta.url), 'utf8'));
-  const at = plan.ops.findIndex((op) => op.op === 'relu');
-  const op = plan.ops[at];
-  const node = plan.graph.nodes[op.node];
-  const given = plan.graph.values.find((v) => v.name === node.inputs[0]);
-  const { layout } = plan.values.find((v) => v.name === node.inputs[0]);
-  const buffer = plan.buffers.find((b) => b.name === node.inputs[0]);
-  const names = Array.from({ length: count + 1 }, (_, i) => `v${i}`);
-  plan.graph.values = names.map((name, i) => ({ ...given, name, kind: i === 0 ? 'input' : 'computed' }));
-  plan.graph.nodes = names.slice(1).map((name, i) => ({ op: 'relu', name: `relu ${i}`, inputs: [names[i]], outputs: [name] }));
-  plan.graph.outputs = [names[count]];
-  plan.values = names.map((name) => ({ name, layout }));
-  plan.ops = names.slice(1).map((_, i) => ({ ...op, node: i, name: `relu ${i}`, moves: [] }));
-  plan.cycles = count * (op.bring_cycles + op.compute_cycles + op.settle_cycles);
-  plan.seconds = null;
-  plan.lower_bound_cycles = plan.cycles;
-  plan.buffers = names.map((name, i) => ({ ...buffer, name, from: Math.max(0, 4 * i - 3), to: 4 * i + 4, offset: (i % 3) * buffer.bytes }));
-  return JSON.stringify(plan);
-}
 
 const tests = {
   async 'starts and answers in time'() {
@@ -192,6 +171,43 @@ const tests = {
     await settled(tab);
     assert.match(await tab.locator('#tensor-text').inputValue(), /morello.*Packed\(8\)/);
     assert.equal(await tab.locator('.fault').count(), 0);
+    await tab.locator('#build-kind').selectOption('cuts');
+    await tab.locator('#build-align').fill('16, 8');
+    await tab.locator('#build-align').press('Enter');
+    await settled(tab);
+    assert.match(await tab.locator('#tensor-text').inputValue(), /native<mesh=\[3, 2\]/);
+    // 14 of 40 rows on each place are 2 tiles of 8; 20 columns 3 of them.
+    assert.match(await text(tab, '[aria-label=Numbers]'), /384 slots/);
+    await tab.locator('#build-kind').selectOption('metal');
+    await tab.locator('#build-shape').fill('2x40x40');
+    await tab.locator('#build-shape').press('Enter');
+    await tab.locator('#build-intervals').fill('0:2, 2:3');
+    await tab.locator('#build-intervals').press('Enter');
+    await settled(tab);
+    assert.equal(await tab.locator('.fault').count(), 0);
+    assert.match(await tab.locator('#tensor-text').inputValue(), /collapsed_intervals = dense<\[\[0, 2\], \[2, 3\]\]>/);
+    await close();
+  },
+  async 'Explorer: every TTNN layout by choices'() {
+    const { tab, close } = await open();
+    await tab.locator('summary', { hasText: 'Build one' }).click();
+    await tab.locator('#build-kind').selectOption('ttnn');
+    for (const shape of ['53x63', '2x40x96', '64']) {
+      await tab.locator('#build-shape').fill(shape);
+      for (const tile of ['32x32', '']) {
+        await tab.locator('#build-tile').fill(tile);
+        for (const [mode, spaces] of Object.entries({
+          interleaved: ['dram', 'l1', 'system'], height_sharded: ['l1'], width_sharded: ['l1'], block_sharded: ['l1'] })) {
+          await tab.locator('#build-mode').selectOption(mode);
+          for (const space of spaces) {
+            await tab.locator('#build-space').selectOption(space);
+            await tab.waitForTimeout(60);
+            const words = await tab.locator('.fault').count() > 0 ? await text(tab, '.fault') : '';
+            assert.equal(words, '', `${await tab.locator('#tensor-text').inputValue()}: ${words}`);
+          }
+        }
+      }
+    }
     await close();
   },
   async 'Explorer: a wafer of 745,500 places redraws in 8 ms'() {
@@ -226,6 +242,10 @@ const tests = {
     await tab.locator('#heat').click();
     await clickAt(tab, '#change-canvas', 0.5, 0.5);
     assert.match(await text(tab, '.tip'), /^element \[/);
+    await tab.locator('#transfer-canvas').focus();
+    await tab.keyboard.press('ArrowDown');
+    await tab.keyboard.press('ArrowDown');
+    assert.match(await text(tab, '.tip'), /^place \[1, 0\]: sends/);
     await tab.locator('#swap').click();
     await settled(tab);
     assert.match(await tab.locator('#text-a').inputValue(), /Grid\(1, 4\)/);
@@ -269,11 +289,13 @@ const tests = {
     await tab.locator('#difference').waitFor();
     assert.match(await text(tab, '#difference'), /slower|faster|as planned/);
     assert.match(await tab.evaluate(() => decodeURIComponent(location.hash)), /pins=.*pyflame/);
-    // Divided as it is laid out, its op reads more than fits beside it.
+    // Divided as it is laid out, its op runs on 16 places instead of 32,768.
+    const kept = await text(tab, '#difference');
     await tab.locator('#divide').check();
-    await until(tab, () => /Does not fit/.test(document.querySelector('[aria-label=Result]').textContent));
+    await tab.locator('#difference', { hasNotText: kept }).waitFor();
+    assert.match(await text(tab, '#difference'), /slower/);
     await tab.locator('#divide').uncheck();
-    await tab.locator('#difference').waitFor();
+    await tab.locator('#difference', { hasText: kept }).waitFor();
     const [download] = await Promise.all([tab.waitForEvent('download'), tab.locator('#pins').click()]);
     assert.equal(readFileSync(await download.path(), 'utf8'), `${name}: pyflame.Grid(4, 4)\n`);
     await tab.locator('#value-layout').fill('pyflame.SinglePE()');
@@ -293,20 +315,31 @@ const tests = {
     const box = await tab.locator('#live-canvas').boundingBox();
     await tab.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     assert.match(await text(tab, '.tip'), /moment \d+.*bytes/);
+    await tab.locator('#live-canvas').focus();
+    await tab.keyboard.press('ArrowRight');
+    assert.match(await text(tab, '.tip'), /moment 0,/);
+    await tab.locator('#time-canvas').focus();
+    await tab.keyboard.press('ArrowLeft');
+    await tab.keyboard.press('Enter');
+    await settled(tab);
+    assert.match(await tab.evaluate(() => location.hash), /o=2/);
     await tab.locator('#open-plan').setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{"tessera_plan": 2}') });
     assert.match(await text(tab, '.fault'), /format 1/);
     await close();
   },
-  async 'Model: a file with a plan of 1,000 ops is usable within 3 s'() {
+  async 'Model: a file with a plan of a model of 1,000 ops is usable within 3 s'() {
     const file = join(mkdtempSync(join(tmpdir(), 'tessera-')), 'large.html');
-    const large = largePlan(1000);
+    const large = readFileSync(option('--plan'), 'utf8');
+    const count = JSON.parse(large).ops.length;
+    assert.ok(count >= 900, `${count} ops`);
     writeFileSync(file, readFileSync(join(folder, 'explorer.html'), 'utf8').replace('<!--OPENED-->',
-      JSON.stringify({ v: 'model', plan: large }).replaceAll('<', '\\u003c')));
+      () => JSON.stringify({ v: 'model', plan: large }).replaceAll('<', '\\u003c')));
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     const tab = await context.newPage();
     const from = Date.now();
     await tab.goto(pathToFileURL(file).href);
-    await until(tab, () => /1,000 ops/.test(document.querySelector('[aria-label=Result]')?.textContent ?? ''));
+    await until(tab, () => /planned/.test(document.querySelector('[aria-label=Result]')?.textContent ?? ''));
+    assert.ok((await text(tab, '[aria-label=Result]')).includes(`${count.toLocaleString('en-US')} ops`));
     await tab.locator('.choices tbody tr').nth(5).locator('button').click();
     await until(tab, () => document.querySelector('tr[aria-current=true]') !== null);
     measured.large_plan_ms = Date.now() - from;
@@ -320,13 +353,45 @@ const tests = {
     }
     const redraws = await tab.evaluate(() => performance.getEntriesByName('model-redraw').map((e) => e.duration).sort((a, b) => a - b));
     measured.model_redraw_ms = redraws[redraws.length >> 1];
-    await tab.locator('[aria-label=Selection] [data-value]').first().click();
+    await tab.locator('[aria-label=Selection] [data-value]').last().click();
     const asked = Date.now();
     await tab.locator('#value-layout').fill('pyflame.Grid(4, 4)');
     await tab.locator('#difference').waitFor();
     measured.large_price_ms = Date.now() - asked;
     await context.close();
     assert.ok(measured.large_plan_ms < 3000 || !process.env.TESSERA_TIMES, `${measured.large_plan_ms} ms`);
+  },
+  async 'Trace: slices by mouse and keys, and files that are none'() {
+    const { tab, close } = await open(address({ v: 'trace' }));
+    await until(tab, () => /cycles/.test(document.querySelector('[aria-label=Result]').textContent));
+    const box = await tab.locator('#trace-canvas').boundingBox();
+    await tab.mouse.move(box.x + box.width * 0.3, box.y + 31);
+    assert.match(await text(tab, '.tip'), /links: bring .* cycles from/);
+    await tab.mouse.click(box.x + box.width * 0.3, box.y + 31);
+    await settled(tab);
+    assert.match(await tab.evaluate(() => location.hash), /s=0\.0/);
+    assert.match(await text(tab, '[aria-label=Selection]'), /buffers/);
+    await tab.locator('#trace-canvas').focus();
+    await tab.keyboard.press('ArrowDown');
+    await tab.keyboard.press('ArrowRight');
+    await tab.keyboard.press('Enter');
+    await settled(tab);
+    assert.match(await text(tab, '[aria-label=Selection]'), /class of places 1/);
+    const slices = Array.from({ length: 100000 }, (_, i) => ({ ph: 'X', pid: i % 300, tid: 0, ts: i, dur: 50, name: `<b>${i}` }));
+    const give = (words) => tab.locator('#open-trace').setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from(words) });
+    await give(JSON.stringify({ traceEvents: [null, 3, { ph: 'X', ts: 'x' }, ...slices] }));
+    await until(tab, () => /100,000/.test(document.querySelector('[aria-label=Result]').textContent));
+    await tab.evaluate(() => performance.clearMeasures('trace-redraw'));
+    for (let i = 0; i < 8; ++i) {
+      await tab.mouse.move(box.x + box.width * 0.5, box.y + 60 + i);
+      await tab.mouse.wheel(0, i < 4 ? -400 : 400);
+      await tab.waitForTimeout(60);
+    }
+    const redraws = await tab.evaluate(() => performance.getEntriesByName('trace-redraw').map((e) => e.duration).sort((a, b) => a - b));
+    measured.trace_redraw_ms = redraws[redraws.length >> 1];
+    await give('{"traceEvents": {}}');
+    assert.match(await text(tab, '.fault'), /no trace/);
+    await close();
   },
   async 'The address keeps what is shown; exports are files'() {
     const { tab, close } = await open(address({ v: 'explorer', t: 'tensor<4x4xf32, pyflame.Grid(2, 2)>', i: '3,3' }));
@@ -336,6 +401,20 @@ const tests = {
       const [download] = await Promise.all([tab.waitForEvent('download'), tab.locator(`[data-export=${kind}]`).click()]);
       const bytes = readFileSync(await download.path(), 'latin1');
       assert.ok(bytes.startsWith(start), kind);
+    }
+    // The SVG of every view is one of lines and texts, and well formed.
+    for (const view of ['explorer', 'compare', 'memory', 'model', 'trace']) {
+      await tab.locator(`#tab-${view}`).click();
+      await tab.waitForTimeout(700);
+      await tab.locator('#export summary').click();
+      const [download] = await Promise.all([tab.waitForEvent('download'), tab.locator('[data-export=svg]').click()]);
+      const svg = readFileSync(await download.path(), 'utf8');
+      const found = await tab.evaluate((words) => {
+        const picture = new DOMParser().parseFromString(words, 'image/svg+xml');
+        return [picture.querySelectorAll('parsererror').length, picture.querySelectorAll('path').length, picture.querySelectorAll('text').length];
+      }, svg);
+      assert.equal(found[0], 0, view);
+      assert.ok(found[1] > 0 && found[2] > 3, `${view}: ${found}`);
     }
     await close();
   },
@@ -405,7 +484,7 @@ const tests = {
   async 'axe-core finds nothing, in both themes'() {
     for (const colorScheme of ['light', 'dark']) {
       const { tab, trouble } = await open('', { colorScheme, bypassCSP: true });
-      for (const view of ['explorer', 'compare', 'memory', 'model']) {
+      for (const view of ['explorer', 'compare', 'memory', 'model', 'trace']) {
         await tab.locator(`#tab-${view}`).click();
         await tab.waitForTimeout(1200);
         await tab.evaluate(axe);
@@ -428,6 +507,7 @@ if (pictures) {
     compare: { v: 'compare', a: 'tensor<64x64xf32, pyflame.Grid(2, 2)>', b: 'tensor<64x64xf32, pyflame.Grid(8, 4)>', m: 'wse2' },
     memory: { v: 'memory' },
     model: { v: 'model', o: '1' },
+    trace: { v: 'trace', s: '1.0' },
   };
   for (const [view, state] of Object.entries(shown)) {
     for (const colorScheme of ['light', 'dark']) {
@@ -454,7 +534,7 @@ for (const [name, test] of Object.entries(tests)) {
 }
 await browser.close();
 console.log(JSON.stringify(measured));
-const bounds = { start_ms: 1000, answer_ms: 20, redraw_ms: 8, large_plan_ms: 3000, model_redraw_ms: 8 };
+const bounds = { start_ms: 1000, answer_ms: 20, redraw_ms: 8, large_plan_ms: 3000, model_redraw_ms: 8, trace_redraw_ms: 8 };
 for (const [name, bound] of Object.entries(bounds)) {
   if (measured[name] !== undefined && measured[name] > bound) {
     console.log(`SLOW    ${name} is ${measured[name]}, above ${bound}`);
