@@ -152,6 +152,7 @@ export class Compare implements View {
       if (run !== this.run) return;
       if (reply.fault?.code === 'cancelled') return;
       editor.report(text === '' ? null : reply.fault ?? null);
+      this.element.classList.toggle('stale', reply.fault !== undefined);
       if (reply.fault) return;
       this.shown = reply.value;
     }
@@ -176,6 +177,8 @@ export class Compare implements View {
     }
     if (run !== this.run) return;
     this.reshard = reply.value ?? null;
+    this.heat.disabled = !this.reshard?.heat;
+    this.heat.title = this.heat.disabled ? 'There are no loads of links for this machine' : '';
     this.answers.reshard = reply.value ?? { error: reply.fault };
     const { equal, moved_elements: moved, moved_bytes: movedBytes } = diff.value;
     const r = this.reshard;

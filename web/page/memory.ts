@@ -109,6 +109,7 @@ export class Memory implements View {
     const text = this.field.value;
     const reply = await this.core.ask<Plan & Json>('alloc', { file: '-', blocks: true, seconds: '3', ...more }, 'alloc', text);
     if (reply.fault?.code === 'cancelled') return null;
+    this.element.classList.toggle('stale', reply.fault !== undefined);
     fill(this.below, reply.fault && faultView(reply.fault, text));
     this.field.setAttribute('aria-invalid', String(reply.fault !== undefined));
     return reply.value ?? null;
@@ -217,7 +218,11 @@ export class Memory implements View {
       at.lineTo(w - 10, s.y(value));
       at.stroke();
       at.setLineDash([]);
-      at.fillText(`${name} ${number(value)}`, 68, s.y(value) - 4);
+      const words = `${name} ${number(value)}`;
+      at.fillStyle = style.getPropertyValue('--paper');
+      at.fillRect(66, s.y(value) - 15, at.measureText(words).width + 5, 13);
+      at.fillStyle = colour;
+      at.fillText(words, 68, s.y(value) - 4);
     };
     level(plan.peak, 'peak', soft);
     if (this.capacity !== null) level(this.capacity, 'capacity', style.getPropertyValue(plan.outcome === 'fits' ? '--good' : '--bad'));

@@ -311,7 +311,7 @@ export class Model implements View {
     if (!plan) return;
     const changed = new Map(this.repriced?.ops.map((op) => [op.step, op as Phases]));
     const phases = (step: number): Phases => changed.get(step) ?? plan.file.ops[step] as PlannedOp;
-    this.graph.mark({ step: this.step, value: this.value, changed: new Set(this.pins.keys()), phases });
+    this.graph.mark({ step: this.step, value: this.value, changed: this.pins, phases });
     this.time.show(plan, phases, this.step);
     this.memory.show(plan, this.repriced?.buffers ?? plan.file.buffers, this.space.value || (plan.spaces[0] ?? ''));
   }

@@ -13,8 +13,8 @@ const STEPS: Record<string, number> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1
 
 interface Box { x: number; y: number }
 interface Actions { hover(step: number | null, edge: Edge | null): void; pick(step: number | null, edge: Edge | null): void }
-/** How ops and values stand out. */
-export interface Marks { step: number | null; value: string | null; changed: Set<string>; phases(step: number): Phases }
+/** How ops and values stand out; `changed` has the other layouts of values. */
+export interface Marks { step: number | null; value: string | null; changed: Map<string, string>; phases(step: number): Phases }
 
 /** Ops below those that they read from; in a layer by the middle of these. */
 function placed(plan: Plan): Box[] {
@@ -225,7 +225,7 @@ export class ModelGraph {
       at.bezierCurveTo(ends[0], middle, ends[2], middle, ends[2], ends[3]);
       at.stroke();
       if (!words || ends[3] - ends[1] > 4 * (HIGH + DOWN)) continue;
-      const text = `${isMoved ? '⇄ ' : ''}${layoutWords(plan.values.get(edge.value)?.layout ?? '')}`;
+      const text = `${isMoved ? '⇄ ' : ''}${layoutWords(marks.changed.get(edge.value) ?? plan.values.get(edge.value)?.layout ?? '')}`;
       labels.push(() => {
         const x = (ends[0] + ends[2]) / 2;
         at.font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
@@ -239,7 +239,8 @@ export class ModelGraph {
     }
     at.setLineDash([]);
     for (const label of labels) label();
-    const { longest } = this;
+    // Other layouts may make an op longer than any that was planned.
+    const longest = this.boxes.reduce((most, _, k) => Math.max(most, total(marks.phases(k))), this.longest);
     this.boxes.forEach((box, k) => {
       if (box.y > bottom || box.y + HIGH < top || box.x > right || box.x + WIDE < left) return;
       const isChosen = marks.step === k;
@@ -257,7 +258,7 @@ export class ModelGraph {
       for (const [cycles, name] of parts) {
         const wide = ((WIDE - 16) * cycles) / longest;
         at.fillStyle = colour(name);
-        at.fillRect(x, box.y + HIGH - 9, Math.min(wide, box.x + WIDE - 8 - x), 4);
+        at.fillRect(x, box.y + HIGH - 9, wide, 4);
         x += wide;
       }
       if (!words) return;

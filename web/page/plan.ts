@@ -37,6 +37,13 @@ export class Plan {
   readonly spaces: string[];
 
   private constructor(readonly text: string, readonly file: PlanFile) {
+    if (typeof file.target?.name !== 'string' || typeof file.model?.name !== 'string') throw new Error('names');
+    for (const op of file.ops) {
+      if (!Array.isArray(op.moves) || typeof op.divided !== 'string' || typeof op.op !== 'string') throw new Error('op');
+    }
+    for (const { from, to, bytes, offset } of file.buffers) {
+      if (![from, to, bytes, offset].every(Number.isFinite)) throw new Error('buffer');
+    }
     const typed = new Map(file.graph.values.map((v) => [v.name, v]));
     for (const { name, layout } of file.values) {
       const of = typed.get(name);
@@ -97,7 +104,7 @@ export const total = (p: Phases): number => (p.bring_cycles ?? 0) + (p.compute_c
 export function layoutWords(layout: string): string {
   const mesh = /mesh=\[([^\]]*)\]/.exec(layout)?.[1];
   const space = /space=(\w+)/.exec(layout)?.[1];
-  const other = /^tensor<[^,]*, (?!native)([\w.#]+(?:\([^)]*\))?)/.exec(layout)?.[1];
+  const other = /^(?:tensor<[^,]*, )?(?!native|tensor<)([\w.#]+(?:\([^)]*\))?)/.exec(layout)?.[1];
   const places = other ?? (mesh ? mesh.split(', ').join(' × ') : 'one place');
   return space ? `${places}, ${space}` : places;
 }

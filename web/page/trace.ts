@@ -88,7 +88,7 @@ export class TraceView implements View {
       h('div', { class: 'views' },
         h('section', { class: 'card readout', 'aria-label': 'What the pointer is on' }, this.tip),
         h('section', { class: 'card panel tall wide', 'aria-label': 'Timeline' },
-          h('div', { class: 'row spread' }, h('h2', {}, 'Timeline'), h('span', { class: 'note' }, 'one row for each track; time in cycles')), this.timeline.canvas)));
+          h('div', { class: 'row spread' }, h('h2', {}, 'Timeline'), h('span', { class: 'note' }, 'time in cycles; drag to move, wheel to zoom')), this.timeline.canvas)));
   }
 
   state(): State { return { s: this.chosen && this.trace ? `${this.chosen.track}.${this.trace.tracks[this.chosen.track]?.slices.indexOf(this.chosen)}` : undefined }; }

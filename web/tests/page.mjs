@@ -325,6 +325,9 @@ const tests = {
     assert.match(await tab.evaluate(() => location.hash), /o=2/);
     await tab.locator('#open-plan').setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('{"tessera_plan": 2}') });
     assert.match(await text(tab, '.fault'), /format 1/);
+    const damaged = { tessera_plan: 1, cycles: 1, values: [], ops: [{}], buffers: [], graph: { nodes: [], values: [] }, model: { name: '<b>' }, target: { name: 'x' } };
+    await tab.locator('#open-plan').setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(damaged)) });
+    await tab.locator('.fault', { hasText: 'damaged' }).waitFor();
     await close();
   },
   async 'Model: a file with a plan of a model of 1,000 ops is usable within 3 s'() {
