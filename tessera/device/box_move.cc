@@ -9,6 +9,7 @@
 
 #include "tessera/base/sort_stably.h"
 #include "tessera/base/text.h"
+#include "tessera/relayout/kernels/kernels.h"
 
 namespace tessera::device {
 namespace {
@@ -117,17 +118,19 @@ Result<BoxMove> BoxMove::make(std::span<const reshard::BoxLoop> loops, const Ato
   return made;
 }
 
-/// Calls visit(slot in the source, slot in the destination) for every run.
+/// Calls visit(slot in the source, slot in the destination) for every step of the first loops: all
+/// `outer_` of them for every run.
 template <typename Visit>
-void BoxMove::walk(std::int64_t from, std::int64_t to, const Visit& visit) const {
-  if (outer_ == 0) {
+void BoxMove::walk(std::size_t loops, std::int64_t from, std::int64_t to,
+                   const Visit& visit) const {
+  if (loops == 0) {
     visit(from, to);
     return;
   }
   const auto nest = [&](const auto& self, std::size_t at, std::int64_t a, std::int64_t b) -> void {
     const reshard::BoxLoop& loop = loops_[at];
     for (std::int64_t i = 0; i < loop.extent; ++i) {
-      if (at + 1 == outer_) {
+      if (at + 1 == loops) {
         visit(a, b);
       } else {
         self(self, at + 1, a, b);
@@ -139,7 +142,19 @@ void BoxMove::walk(std::int64_t from, std::int64_t to, const Visit& visit) const
   nest(nest, 0, from, to);
 }
 
-Status BoxMove::copy(At<const std::byte> from, At<std::byte> to, ThreadPool& pool) const {
+/// The innermost loop of runs is one call.
+void BoxMove::stream(At<const std::byte> from, At<std::byte> to) const {
+  const std::int64_t bytes = cells_.bit(run_) / 8;
+  const reshard::BoxLoop last = outer_ > 0 ? loops_[outer_ - 1] : reshard::BoxLoop{};
+  walk(outer_ > 0 ? outer_ - 1 : 0, from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
+    relayout::copy_runs(to.memory + cells_.bit(b) / 8, cells_.bit(last.destination_stride) / 8,
+                        from.memory + cells_.bit(a) / 8, cells_.bit(last.source_stride) / 8,
+                        last.extent, bytes, true);
+  });
+}
+
+Status BoxMove::copy(At<const std::byte> from, At<std::byte> to, ThreadPool& pool,
+                     bool is_streaming) const {
   if (plan_) {
     const relayout::Program& program = plan_->program();
     const std::int64_t width = cells_.bits / 8;
@@ -150,9 +165,13 @@ Status BoxMove::copy(At<const std::byte> from, At<std::byte> to, ThreadPool& poo
         pool);
   }
   const std::int64_t bits = cells_.bit(run_);
+  if (is_streaming && cells_.are_bytes() && bits / 8 >= relayout::kLine) {
+    stream(from, to);
+    return ok_status();
+  }
   if (cells_.are_bytes()) {
     const auto copy_runs = [&](auto bytes) {
-      walk(from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
+      walk(outer_, from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
         std::memcpy(to.memory + cells_.bit(b) / 8, from.memory + cells_.bit(a) / 8, bytes);
       });
     };
@@ -178,7 +197,7 @@ Status BoxMove::copy(At<const std::byte> from, At<std::byte> to, ThreadPool& poo
         break;
     }
   } else {
-    walk(from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
+    walk(outer_, from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
       copy_bits(to.memory, cells_.bit(b), from.memory, cells_.bit(a), bits);
     });
   }
@@ -188,13 +207,13 @@ Status BoxMove::copy(At<const std::byte> from, At<std::byte> to, ThreadPool& poo
 void BoxMove::combine(At<const std::byte> from, At<std::byte> to,
                       const relayout::Combiner& combiner) const {
   const std::int64_t width = cells_.bits / 8;
-  walk(from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
+  walk(outer_, from.slot, to.slot, [&](std::int64_t a, std::int64_t b) {
     combiner.combine_all(to.memory + b * width, from.memory + a * width, run_);
   });
 }
 
 void BoxMove::fill(At<std::byte> to, std::uint64_t bits) const {
-  walk(0, to.slot, [&](std::int64_t, std::int64_t b) {
+  walk(outer_, 0, to.slot, [&](std::int64_t, std::int64_t b) {
     std::byte* const at = to.memory + cells_.bit(b) / 8;
     if (cells_.bits == 8) fill_words<std::uint8_t>(at, run_, bits);
     if (cells_.bits == 16) fill_words<std::uint16_t>(at, run_, bits);

@@ -34,7 +34,10 @@ class BoxMove {
     Byte* memory = nullptr;
     std::int64_t slot = 0;
   };
-  Status copy(At<const std::byte> from, At<std::byte> to, ThreadPool& pool) const;
+  /// `is_streaming`: long runs bypass the caches, and the caller ends with
+  /// relayout::finish_streaming().
+  Status copy(At<const std::byte> from, At<std::byte> to, ThreadPool& pool,
+              bool is_streaming = false) const;
   /// Combines instead: to = combine(to, from).
   void combine(At<const std::byte> from, At<std::byte> to,
                const relayout::Combiner& combiner) const;
@@ -53,7 +56,8 @@ class BoxMove {
 
  private:
   template <typename Visit>
-  void walk(std::int64_t from, std::int64_t to, const Visit& visit) const;
+  void walk(std::size_t loops, std::int64_t from, std::int64_t to, const Visit& visit) const;
+  void stream(At<const std::byte> from, At<std::byte> to) const;
 
   Cells cells_;
   std::vector<reshard::BoxLoop> loops_;

@@ -2,6 +2,7 @@
 #include "tessera/device/copy_list.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -28,11 +29,16 @@ class CopyLister {
   CopyLister(const Atom& atom, std::int64_t most_slots, CopyList& list)
       : atom_(atom), most_slots_(most_slots), list_(list) {}
 
-  /// The move of boxes with these loops.
+  /// The move of boxes with these loops. Few forms alternate, so most are found at once.
   Result<std::uint32_t> move_of(std::span<const reshard::BoxLoop> loops) {
-    if (last_ && std::equal(loops.begin(), loops.end(), last_loops_.begin(), last_loops_.end())) {
-      return *last_;
+    std::uint64_t hash = loops.size();
+    for (const reshard::BoxLoop& loop : loops) {
+      for (const std::int64_t number : {loop.extent, loop.source_stride, loop.destination_stride}) {
+        hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
+      }
     }
+    std::uint32_t& recent = recent_[hash >> (64 - kRecentBits)];
+    if (recent < forms_.size() && std::ranges::equal(loops, forms_[recent])) return recent;
     std::vector<std::int64_t> key;
     for (const reshard::BoxLoop& loop : loops) {
       key.insert(key.end(), {loop.extent, loop.source_stride, loop.destination_stride});
@@ -42,10 +48,10 @@ class CopyLister {
     if (is_new) {
       TESSERA_TRY(BoxMove move, BoxMove::make(loops, atom_));
       list_.moves.push_back(std::move(move));
+      forms_.emplace_back(loops.begin(), loops.end());
     }
-    last_ = entry->second;
-    last_loops_.assign(loops.begin(), loops.end());
-    return entry->second;
+    recent = entry->second;
+    return recent;
   }
 
   Status add(const reshard::Transfer& transfer) {
@@ -54,6 +60,7 @@ class CopyLister {
               transfer.source_slot,
               transfer.destination_slot,
               0,
+              static_cast<std::uint32_t>(transfer.share),
               transfer.share > 0 && transfer.combines};
     if (most_slots_ == 0) return add(copy, transfer.loops);
     return divide(copy, BoxMove::sorted(transfer.loops), 0);
@@ -103,9 +110,10 @@ class CopyLister {
   const Atom atom_;
   const std::int64_t most_slots_;
   CopyList& list_;
+  static constexpr int kRecentBits = 8;
   std::map<std::vector<std::int64_t>, std::uint32_t> known_;
-  std::optional<std::uint32_t> last_;
-  std::vector<reshard::BoxLoop> last_loops_;
+  std::vector<std::vector<reshard::BoxLoop>> forms_;  // of the list's moves
+  std::array<std::uint32_t, std::size_t{1} << kRecentBits> recent_ = {};
 };
 
 /// The padding of every place, as boxes.
@@ -212,23 +220,36 @@ Result<ShareRule> share_rule(const reshard::Reshard& reshard) {
 
 }  // namespace
 
+namespace {
+
+/// By destination and share, or by share alone, and else as they were.
+void sort_copies(std::vector<Copy>& copies, CopyOrder order) {
+  const auto key = [order](const Copy& copy) {
+    return std::pair(order == CopyOrder::kByDestination ? copy.destination : std::int64_t{0},
+                     copy.share);
+  };
+  const auto before = [&](const Copy& x, const Copy& y) { return key(x) < key(y); };
+  if (!std::is_sorted(copies.begin(), copies.end(), before)) sort_stably(copies, before);
+}
+
+}  // namespace
+
 Result<CopyList> CopyList::make(const reshard::Reshard& reshard, relayout::PaddingRule padding,
-                                std::int64_t most_bytes) {
+                                std::int64_t most_bytes, CopyOrder order) {
   CopyList list;
   const Atom& atom = reshard.to().atom();
   const Cells cells = Cells::of(atom);
+  list.cells_are_bytes = cells.are_bytes();
   const std::int64_t most_slots =
       most_bytes == 0 ? 0 : std::max<std::int64_t>(1, most_bytes * 8 / cells.bits) * cells.slots;
   CopyLister lister(atom, most_slots, list);
   TESSERA_TRY(const ShareRule shares, share_rule(reshard));
   if (shares.combiner) list.combiner = *shares.combiner;
   TESSERA_CHECK_OK(add_padding(reshard.to(), padding, lister));
-  std::vector<std::int64_t> share_of;  // of each copy
   const auto add = [&](const reshard::Transfer& transfer) -> Status {
     TESSERA_CHECK_OK(lister.add(transfer));
     (transfer.is_local() ? list.local_elements : list.crossing_elements) += transfer.elements;
     if (!transfer.is_local() && transfer.begins_pair) ++list.messages;
-    share_of.resize(list.copies.size(), transfer.share);
     if (transfer.share > 0) return ok_status();
     for (const std::int64_t other : shares.others) {
       TESSERA_CHECK_OK(lister.add_fill(transfer.destination_virtual + other,
@@ -239,23 +260,7 @@ Result<CopyList> CopyList::make(const reshard::Reshard& reshard, relayout::Paddi
   const Status listed = reshard::for_each_transfer(reshard, {}, add);
   if (!listed) return listed.error();
   sort_stably(list.fills, [](const SlotFill& x, const SlotFill& y) { return x.place < y.place; });
-  std::vector<std::pair<std::int64_t, std::size_t>> order;
-  order.reserve(list.copies.size());
-  for (std::size_t i = 0; i < list.copies.size(); ++i) {
-    order.emplace_back(list.copies[i].destination, i);
-  }
-  const auto before = [&](const auto& x, const auto& y) {
-    if (x.first != y.first) return x.first < y.first;
-    return share_of[x.second] != share_of[y.second] ? share_of[x.second] < share_of[y.second]
-                                                    : x.second < y.second;
-  };
-  if (!std::is_sorted(order.begin(), order.end(), before)) {
-    std::sort(order.begin(), order.end(), before);
-    std::vector<Copy> sorted;
-    sorted.reserve(order.size());
-    for (const auto& [place, i] : order) sorted.push_back(list.copies[i]);
-    list.copies = std::move(sorted);
-  }
+  if (order == CopyOrder::kByDestination || shares.combiner) sort_copies(list.copies, order);
   return list;
 }
 

@@ -23,8 +23,9 @@ struct Copy {
   std::int64_t destination = 0;
   std::int64_t source_slot = 0;
   std::int64_t destination_slot = 0;
-  std::uint32_t move = 0;  ///< one of CopyList::moves
-  bool combines = false;   ///< with what shares before it have left there
+  std::uint32_t move = 0;   ///< one of CopyList::moves
+  std::uint32_t share = 0;  ///< of the source
+  bool combines = false;    ///< with what shares before it have left there
 };
 
 /// Slots of one place that get a value without reading any.
@@ -35,6 +36,29 @@ struct SlotFill {
   std::uint64_t bits = 0;
 };
 
+/// What a worker of several does of boxes that are listed by place: whole places.
+template <typename Box, typename PlaceOf>
+std::span<const Box> whole_places(const std::vector<Box>& boxes, const PlaceOf& place_of,
+                                  int worker, int workers) {
+  const auto count = static_cast<std::int64_t>(boxes.size());
+  const auto settle = [&](std::int64_t at) {
+    auto i = static_cast<std::size_t>(at);
+    while (i > 0 && i < boxes.size() && place_of(boxes[i]) == place_of(boxes[i - 1])) ++i;
+    return i;
+  };
+  const ThreadPool::Range range = ThreadPool::share(count, worker, workers);
+  const std::size_t from = settle(range.from);
+  return std::span(boxes).subspan(from, settle(range.to) - from);
+}
+
+/// The order of the copies of a list.
+enum class CopyOrder : std::uint8_t {
+  /// By destination; those of one destination in the order of the shares.
+  kByDestination,
+  /// As the reshard lists them, which is quicker; where any combine, in the order of the shares.
+  kAsListed,
+};
+
 /// Everything that a reshard does, as boxes: first the fills (padding, and the neutral elements of
 /// partial sums that get no value), then the copies. Boxes of the same form share a BoxMove.
 ///
@@ -42,12 +66,13 @@ struct SlotFill {
 /// Those of different destinations may be carried out in any order.
 struct CopyList {
   std::vector<SlotFill> fills;  ///< by place
-  /// By destination; those of one destination in order of the shares. Or by source, where the
-  /// destination is a single place and nothing is combined.
+  /// In the order that was asked for. Or by source, where the destination is a single place and
+  /// nothing is combined.
   std::vector<Copy> copies;
   std::vector<BoxMove> moves;
   relayout::Combiner combiner;  ///< of copies that combine
-  std::int64_t messages = 0;    ///< ordered pairs of different physical places
+  bool cells_are_bytes = true;
+  std::int64_t messages = 0;  ///< ordered pairs of different physical places
   std::int64_t crossing_elements = 0;
   std::int64_t local_elements = 0;
 
@@ -56,7 +81,11 @@ struct CopyList {
   /// Errors: those of for_each_transfer and BoxMove; kNotSupported for reductions that combine.h
   /// does not have, and for padding of block floats; kTooLarge for more than 2^23 boxes.
   static Result<CopyList> make(const reshard::Reshard& reshard, relayout::PaddingRule padding,
-                               std::int64_t most_bytes = 0);
+                               std::int64_t most_bytes = 0,
+                               CopyOrder order = CopyOrder::kByDestination);
+
+  /// Whether no two copies write the same byte, so that any number of them may run at a time.
+  bool is_disjoint() const { return cells_are_bytes && combiner.combine == nullptr; }
 
   /// Sorts by source instead of by destination.
   void sort_by_source();

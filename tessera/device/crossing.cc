@@ -2,11 +2,16 @@
 #include "tessera/device/crossing.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
+#include "tessera/base/checked.h"
+#include "tessera/base/text.h"
 #include "tessera/device/buffer_places.h"
+#include "tessera/device/place_array.h"
 #include "tessera/reshard/reshard.h"
 
 namespace tessera::device {
@@ -274,33 +279,15 @@ class Chunker {
   std::vector<ActivePlace> active_;
 };
 
-/// The same positions with elements of one byte, which have addresses.
-Result<Placement> with_bytes(const Placement& placement) {
-  const auto changed = [](const Layout& layout) {
-    LayoutSpec spec = layout.spec();
-    spec.dtype = DType::kU8;
-    spec.atom = Atom::scalar(DType::kU8);
-    spec.padding = PaddingValue::undef();
-    spec.slots = layout.slots();
-    return Layout::make(std::move(spec));
-  };
-  if (const Layout* layout = placement.layout()) {
-    TESSERA_TRY(Layout bytes, changed(*layout));
-    return Placement(std::move(bytes));
-  }
-  std::vector<LayoutPiece> pieces;
-  for (const LayoutPiece& piece : placement.pieces()->pieces()) {
-    TESSERA_TRY(Layout bytes, changed(piece.layout));
-    pieces.push_back({piece.box, std::move(bytes)});
-  }
-  TESSERA_TRY(Piecewise all, Piecewise::by_rule(placement.shape(), std::move(pieces)));
-  return Placement(std::move(all));
-}
-
 /// The tiles of block floats that hold elements, as fills: runs of tiles of each place.
 Result<CopyList> tile_list(const Placement& placement, const reshard::PhysicalMesh& parts,
                            const Cells& cells) {
-  TESSERA_TRY(const Placement bytes, with_bytes(placement));
+  // The same positions with elements of one byte, which have addresses.
+  TESSERA_TRY(const Placement bytes, with_changed_layouts(placement, [](LayoutSpec& spec) {
+                spec.dtype = DType::kU8;
+                spec.atom = Atom::scalar(DType::kU8);
+                spec.padding = PaddingValue::undef();
+              }));
   TESSERA_TRY(const Layout host, Layout::row_major(placement.shape(), DType::kU8));
   TESSERA_TRY(const reshard::Reshard reshard, reshard::Reshard::make(host, bytes, parts));
   TESSERA_TRY(const CopyList elements, CopyList::make(reshard, relayout::PaddingRule::kLeave));
@@ -407,6 +394,40 @@ Result<Crossing> Crossing::make(const Device& device, const BufferFacts& buffer,
   }
   TESSERA_CHECK_OK(Chunker(made, device, buffer, block_bytes).run());
   return made;
+}
+
+Status Crossing::add_in_place(Device& device, BufferId buffer, std::int64_t part_bytes) {
+  // What is more than most caches hold is written around them, as plans do.
+  constexpr std::int64_t kStreamed = std::int64_t{1} << 24;
+  constexpr std::int64_t kMostParts = 4096;
+  const std::shared_ptr<const BufferFacts> facts = device.find(buffer);
+  if (facts == nullptr) {
+    return Error{ErrorCode::kBadBuffer,
+                 cat("buffer ", static_cast<std::uint32_t>(buffer), " does not exist")};
+  }
+  const Placement& placement = facts->placement;
+  TESSERA_TRY(const Layout host, host_layout(placement));
+  const bool to_device = direction == Direction::kToDevice;
+  InPlace made;
+  made.parts =
+      static_cast<int>(std::clamp<std::int64_t>(ceil_div(host_bytes, part_bytes), 1, kMostParts));
+  made.is_streaming = host_bytes >= kStreamed;
+  const std::array<BufferId, 1> buffers = {buffer};
+  std::optional<PlaceArray> array;
+  TESSERA_CHECK_OK(device.in_place(buffers, [&](std::span<PinnedBuffer* const> pinned) {
+    array = PlaceArray::find(*pinned.front(), placement);
+    return ok_status();
+  }));
+  if (array) {
+    // What no program can move, such as partial sums, is moved box by box.
+    Result<relayout::Program> program = to_device ? array->from_host(host) : array->to_host(host);
+    if (program) {
+      Result<relayout::Plan> found = relayout::Plan::make(*std::move(program));
+      if (found) made.plan = *std::move(found);
+    }
+  }
+  in_place = std::move(made);
+  return ok_status();
 }
 
 }  // namespace tessera::device

@@ -30,6 +30,9 @@ enum class Direction : std::uint8_t { kToDevice, kToHost };
 // unpacked to it, box by box (CopyList). Where that is not possible - casts, elements smaller than
 // a byte, tiles of block floats, partial sums that are combined - a plan or list makes an *image*
 // of all places on the host, from which chunks are cut.
+//
+// Where the host addresses the memory of the device, there is no border to cross. A tensor without
+// an image then moves *in place*, straight between the host's array and the places.
 // =================================================================================================
 
 /// A place that takes part: its copies and fills in the list.
@@ -52,6 +55,14 @@ struct Chunk {
   std::optional<CrossingPlace> part = std::nullopt;
 };
 
+/// Of a device whose memory the host addresses: the tensor moves without staging memory, by one
+/// plan between the host's array and the places as one array (place_array.h), or box by box.
+struct InPlace {
+  std::optional<relayout::Plan> plan;
+  int parts = 1;              ///< between which a transfer may be cancelled
+  bool is_streaming = false;  ///< boxes that are more than the caches hold
+};
+
 /// See the essay above. Immutable once made; the same for all buffers of one placement.
 struct Crossing {
   Direction direction = Direction::kToDevice;
@@ -69,10 +80,16 @@ struct Crossing {
   std::optional<relayout::Plan> plan;  ///< between the host and the image
   std::vector<Copy> in_order;          ///< instead of a plan: the list in the order of the shares
 
+  std::optional<InPlace> in_place;  ///< otherwise staged
+
   /// `words`: wanted for elements of 16 bits. `block_bytes`: of one block of staging memory.
   /// Errors: those of CopyList and Plan.
   static Result<Crossing> make(const Device& device, const BufferFacts& buffer, Direction direction,
                                bool words, std::int64_t block_bytes, relayout::Rounding rounding);
+
+  /// Decides how the tensor moves in place, for a crossing without an image.
+  /// Errors: those of Device::in_place.
+  Status add_in_place(Device& device, BufferId buffer, std::int64_t part_bytes);
 
   /// The bit of the image at which a slot of a place begins.
   std::int64_t image_bit(std::int64_t place, std::int64_t slot) const {

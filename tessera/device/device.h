@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -137,6 +138,22 @@ struct BorderCall {
   bool words = false;
 };
 
+/// A buffer while Device::in_place runs, at addresses that the host uses like those of its own
+/// memory.
+class PinnedBuffer {
+ public:
+  virtual ~PinnedBuffer() = default;
+  PinnedBuffer() = default;
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+
+  /// Slot 0 of a place that the buffer has. Nothing is checked, nor does anything count as written.
+  virtual std::byte* address(std::int64_t place) const = 0;
+  /// As in Device, without looking the buffer up each time.
+  virtual Result<const std::byte*> input(std::int64_t place, const SlotBox& box) const = 0;
+  virtual Result<std::byte*> output(std::int64_t place, const SlotBox& box) = 0;
+};
+
 /// See the essay above. Places are numbers on the buffer's own mesh, row-major.
 ///
 /// Threads: every function may be called from several threads at a time, except that no two of them
@@ -180,6 +197,16 @@ class Device {
   virtual Result<const std::byte*> input(BufferId buffer, std::int64_t place,
                                          const SlotBox& box) const = 0;
   virtual Result<std::byte*> output(BufferId buffer, std::int64_t place, const SlotBox& box) = 0;
+
+  /// Whether the host has the memory of the device in its own address space, for `in_place`.
+  virtual bool is_addressable() const { return false; }
+  /// Calls `use` with these buffers. None of them is released before it returns, and no buffer is
+  /// added: it must not wait for that, nor call other functions of the device. Threads may share
+  /// what it gets. Errors: kBadBuffer; those of `use`; kNotSupported unless is_addressable().
+  using UseInPlace = std::function<Status(std::span<PinnedBuffer* const> pinned)>;
+  virtual Status in_place(std::span<const BufferId> /*buffers*/, const UseInPlace& /*use*/) {
+    return Error{ErrorCode::kNotSupported, "the host cannot address the memory of this device"};
+  }
 
   /// Bytes through the border, for transfers. What is sent does not count as written: `output` says
   /// which of it are elements. What is received is not checked: `input` does that. kNotSupported

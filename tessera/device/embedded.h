@@ -102,12 +102,15 @@ class EmbeddedDevice final : public Device {
   Result<const std::byte*> input(BufferId buffer, std::int64_t place,
                                  const SlotBox& box) const override;
   Result<std::byte*> output(BufferId buffer, std::int64_t place, const SlotBox& box) override;
+  bool is_addressable() const override { return true; }
+  Status in_place(std::span<const BufferId> buffers, const UseInPlace& use) override;
   Status send(BufferId buffer, const BorderCall& call, std::span<const std::byte> data) override;
   Status receive(BufferId buffer, const BorderCall& call, std::span<std::byte> data) const override;
   Status forget(BufferId buffer) override;
   MemoryUse use() const override;
 
  private:
+  class Pinned;
   // All of these require the lock.
   const EmbeddedBuffer* get(BufferId buffer) const {
     const auto at = static_cast<std::size_t>(buffer);
@@ -127,6 +130,10 @@ class EmbeddedDevice final : public Device {
   }
   Result<std::optional<Box>> places_of(const BufferSpec& spec, const Shape& mesh,
                                        const EmbeddedMemory& memory) const;
+  Result<const std::byte*> input_of(const EmbeddedBuffer& buffer, std::int64_t place,
+                                    const SlotBox& box) const;
+  Result<std::byte*> output_of(const EmbeddedBuffer& buffer, std::int64_t place,
+                               const SlotBox& box);
   Status check_offsets(const EmbeddedBuffer& buffer) const;
   Status check_offset(const EmbeddedBuffer& buffer, std::int64_t part) const;
   Status check_overlap(const EmbeddedBuffer& buffer) const;

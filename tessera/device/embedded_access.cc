@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
+#include <deque>
 #include <optional>
 #include <shared_mutex>
+#include <vector>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/device/embedded.h"
+#include "tessera/device/words.h"
 
 namespace tessera::device {
 
@@ -143,21 +145,64 @@ Status EmbeddedDevice::write(BufferId buffer, std::int64_t place, const SlotBox&
   return ok_status();
 }
 
+Result<const std::byte*> EmbeddedDevice::input_of(const EmbeddedBuffer& buffer, std::int64_t place,
+                                                  const SlotBox& box) const {
+  TESSERA_CHECK_OK(check_box(buffer, place, box));
+  TESSERA_CHECK_OK(check_written(buffer, place, box));
+  return memory_of(buffer).data() + begin(buffer, place);
+}
+
+Result<std::byte*> EmbeddedDevice::output_of(const EmbeddedBuffer& buffer, std::int64_t place,
+                                             const SlotBox& box) {
+  TESSERA_CHECK_OK(check_box(buffer, place, box));
+  mark(buffer, place, box);
+  return memory_of(buffer).data() + begin(buffer, place);
+}
+
 Result<const std::byte*> EmbeddedDevice::input(BufferId buffer, std::int64_t place,
                                                const SlotBox& box) const {
   const std::shared_lock lock(mutex_);
   TESSERA_TRY(const EmbeddedBuffer* const found, need(buffer));
-  TESSERA_CHECK_OK(check_box(*found, place, box));
-  TESSERA_CHECK_OK(check_written(*found, place, box));
-  return memory_of(*found).data() + begin(*found, place);
+  return input_of(*found, place, box);
 }
 
 Result<std::byte*> EmbeddedDevice::output(BufferId buffer, std::int64_t place, const SlotBox& box) {
   const std::shared_lock lock(mutex_);
   TESSERA_TRY(const EmbeddedBuffer* const found, need(buffer));
-  TESSERA_CHECK_OK(check_box(*found, place, box));
-  mark(*found, place, box);
-  return memory_of(*found).data() + begin(*found, place);
+  return output_of(*found, place, box);
+}
+
+/// A buffer while `in_place` has the lock.
+class EmbeddedDevice::Pinned final : public PinnedBuffer {
+ public:
+  Pinned(EmbeddedDevice& device, const EmbeddedBuffer& buffer)
+      : device_(device), buffer_(buffer), memory_(device.memory_of(buffer).data()) {}
+
+  std::byte* address(std::int64_t place) const override {
+    return memory_ + device_.begin(buffer_, place);
+  }
+  Result<const std::byte*> input(std::int64_t place, const SlotBox& box) const override {
+    return device_.input_of(buffer_, place, box);
+  }
+  Result<std::byte*> output(std::int64_t place, const SlotBox& box) override {
+    return device_.output_of(buffer_, place, box);
+  }
+
+ private:
+  EmbeddedDevice& device_;
+  const EmbeddedBuffer& buffer_;
+  std::byte* const memory_;
+};
+
+Status EmbeddedDevice::in_place(std::span<const BufferId> buffers, const UseInPlace& use) {
+  const std::shared_lock lock(mutex_);
+  std::deque<Pinned> pinned;  // they do not move
+  std::vector<PinnedBuffer*> list;
+  for (const BufferId buffer : buffers) {
+    TESSERA_TRY(const EmbeddedBuffer* const found, need(buffer));
+    list.push_back(&pinned.emplace_back(*this, *found));
+  }
+  return use(list);
 }
 
 Status EmbeddedDevice::check_call(const EmbeddedBuffer& buffer, const BorderCall& call,
@@ -191,8 +236,7 @@ Status EmbeddedDevice::send(BufferId buffer, const BorderCall& call,
   for (const std::int64_t place : call.places) {
     std::byte* const shard = memory_of(*found).data() + begin(*found, place);
     if (call.words) {
-      std::byte* const to = shard + call.first_slot * 2;
-      for (std::int64_t i = 0; i < call.slots; ++i) std::memcpy(to + 2 * i, from + 4 * i, 2);
+      narrow_words(shard + call.first_slot * 2, from, call.slots);
       from += call.slots * 4;
     } else {
       copy_bits(shard, cells.bit(call.first_slot), from, 0, cells.bit(call.slots));
@@ -212,9 +256,7 @@ Status EmbeddedDevice::receive(BufferId buffer, const BorderCall& call,
   for (const std::int64_t place : call.places) {
     const std::byte* const shard = memory_of(*found).data() + begin(*found, place);
     if (call.words) {
-      const std::byte* const from = shard + call.first_slot * 2;
-      std::memset(to, 0, static_cast<std::size_t>(call.slots) * 4);
-      for (std::int64_t i = 0; i < call.slots; ++i) std::memcpy(to + 4 * i, from + 2 * i, 2);
+      widen_words(to, shard + call.first_slot * 2, call.slots);
       to += call.slots * 4;
     } else {
       copy_bits(to, 0, shard, cells.bit(call.first_slot), cells.bit(call.slots));

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -418,6 +420,39 @@ TEST(Embedded, AWaferCostsThePagesThatItsTensorsTouch) {
   EXPECT_EQ(make_embedded(wafer, {.planned = {{"sram", 36865}}}).error().code,
             ErrorCode::kDoesNotFit);
   EXPECT_EQ(make_embedded(wafer, {.planned = {{"l1", 64}}}).error().code, ErrorCode::kUnknownName);
+}
+
+TEST(Embedded, PinsBuffersWhereTheyAre) {
+  const auto device =
+      *make_embedded(test::plain_machine({2, 2}, test::kPlainBytes), {.checked = true});
+  const Layout layout = layout_of("tensor<4x4xf32, pyflame.Grid(2, 2)>");
+  const BufferId x = *device->add({.name = "x", .placement = layout, .space = ""});
+  const BufferId y = *device->add({.name = "y", .placement = layout, .space = "", .offsets = 64});
+  ASSERT_TRUE(device->is_addressable());
+  ASSERT_TRUE(test::write_element(*device, x, 3, 1, 32, 77).ok());
+  const SlotBox second{1, {}};
+  const std::array<BufferId, 2> buffers = {x, y};
+  const Status copied =
+      device->in_place(buffers, [&](std::span<PinnedBuffer* const> pinned) -> Status {
+        EXPECT_EQ(pinned.size(), 2U);
+        // What was never written shows here too.
+        EXPECT_FALSE(pinned[0]->input(3, {0, {}}).ok());
+        TESSERA_TRY(const std::byte* const from, pinned[0]->input(3, second));
+        TESSERA_TRY(std::byte* const to, pinned[1]->output(3, second));
+        EXPECT_EQ(from, pinned[0]->address(3));
+        EXPECT_EQ(to, pinned[1]->address(3));
+        std::memcpy(to + 4, from + 4, 4);
+        return ok_status();
+      });
+  ASSERT_TRUE(copied.ok()) << failure(copied.error());
+  EXPECT_EQ(*test::read_element(*device, y, 3, 1, 32), 77U);
+  EXPECT_FALSE(test::read_element(*device, y, 3, 0, 32).ok());
+  const Error refused{ErrorCode::kTooLarge, "an error of the test"};
+  EXPECT_EQ(device->in_place(buffers, [&](auto) -> Status { return refused; }).error().code,
+            ErrorCode::kTooLarge);
+  ASSERT_TRUE(device->release(y).ok());
+  EXPECT_EQ(device->in_place(buffers, [](auto) { return ok_status(); }).error().code,
+            ErrorCode::kBadBuffer);
 }
 
 }  // namespace

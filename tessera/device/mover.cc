@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/device/mover.h"
 
+#include <array>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -88,7 +90,8 @@ Result<Mover> Mover::make(const Device& device, const MoveSide& from, const Move
                                           .from_space = a->space,
                                           .to_space = b->space});
   TESSERA_TRY(body->list,
-              CopyList::make(reshard, to.part ? relayout::PaddingRule::kLeave : options.padding));
+              CopyList::make(reshard, to.part ? relayout::PaddingRule::kLeave : options.padding,
+                             /*most_bytes=*/0, CopyOrder::kAsListed));
   body->totals = {.messages = body->list.messages,
                   .crossing_bytes = reshard.bytes(body->list.crossing_elements),
                   .local_bytes = reshard.bytes(body->list.local_elements)};
@@ -99,81 +102,155 @@ const MoveTotals& Mover::totals() const { return body_->totals; }
 
 namespace {
 
-/// One run of a move on a device.
-class MoveRun {
+/// A buffer of a device that has no addresses: each access is asked of the device.
+class DistantBuffer final : public PinnedBuffer {
  public:
-  MoveRun(Device& device, const CopyList& list, BufferId from, BufferId to)
-      : device_(device), list_(list), from_(from), to_(to) {}
-
-  Status fill(const SlotFill& fill) {
-    const BoxMove& move = list_.moves[fill.move];
-    TESSERA_TRY(std::byte* const shard,
-                device_.output(to_, fill.place, move.destination(fill.slot)));
-    move.fill({shard, fill.slot}, fill.bits);
-    return ok_status();
+  DistantBuffer(Device& device, BufferId buffer) : device_(device), buffer_(buffer) {}
+  std::byte* address(std::int64_t /*place*/) const override { return nullptr; }
+  Result<const std::byte*> input(std::int64_t place, const SlotBox& box) const override {
+    return device_.input(buffer_, place, box);
   }
-  Status copy(const Copy& copy, ThreadPool& alone) {
-    const BoxMove& move = list_.moves[copy.move];
-    TESSERA_TRY(const std::byte* const source,
-                device_.input(from_, copy.source, move.source(copy.source_slot)));
-    TESSERA_TRY(std::byte* const shard,
-                device_.output(to_, copy.destination, move.destination(copy.destination_slot)));
-    return list_.run(copy, source, shard, alone);
-  }
-
-  /// The share of one worker: whole destinations, so that no two workers write the same byte.
-  /// Returns the index of the copy that failed, with the error.
-  Status share(int worker, int workers, std::size_t& at) {
-    const auto begin = [&](const auto& boxes, auto place_of) {
-      const auto count = static_cast<std::int64_t>(boxes.size());
-      const ThreadPool::Range range = ThreadPool::share(count, worker, workers);
-      const auto settle = [&](std::int64_t i) {
-        while (i > 0 && i < count &&
-               place_of(boxes[static_cast<std::size_t>(i)]) ==
-                   place_of(boxes[static_cast<std::size_t>(i - 1)])) {
-          ++i;
-        }
-        return static_cast<std::size_t>(i);
-      };
-      return std::pair(settle(range.from), settle(range.to));
-    };
-    ThreadPool alone(1);
-    if (filling_) {
-      const auto [from, to] = begin(list_.fills, [](const SlotFill& fill) { return fill.place; });
-      for (at = from; at < to; ++at) TESSERA_CHECK_OK(fill(list_.fills[at]));
-      return ok_status();
-    }
-    const auto [from, to] = begin(list_.copies, [](const Copy& copy) { return copy.destination; });
-    for (at = from; at < to; ++at) TESSERA_CHECK_OK(copy(list_.copies[at], alone));
-    return ok_status();
-  }
-
-  Status all(ThreadPool& pool) {
-    for (const bool filling : {true, false}) {
-      filling_ = filling;
-      if (filling && list_.fills.empty()) continue;
-      const auto workers = static_cast<std::size_t>(pool.threads());
-      std::vector<std::optional<Error>> errors(workers);
-      std::vector<std::size_t> where(workers, 0);
-      TESSERA_CHECK_OK(pool.run([&](int worker) {
-        const auto w = static_cast<std::size_t>(worker);
-        if (Status done = share(worker, pool.threads(), where[w]); !done) errors[w] = done.error();
-      }));
-      // The shares are in order, so the first error is that of the first box, whatever the threads.
-      for (const std::optional<Error>& error : errors) {
-        if (error) return *error;
-      }
-    }
-    return ok_status();
+  Result<std::byte*> output(std::int64_t place, const SlotBox& box) override {
+    return device_.output(buffer_, place, box);
   }
 
  private:
   Device& device_;
-  const CopyList& list_;
-  const BufferId from_;
-  const BufferId to_;
-  bool filling_ = false;
+  const BufferId buffer_;
 };
+
+/// One run of a move between two buffers. With `asks` every box is checked, and counts as written;
+/// otherwise only the first does, and the others follow from the placements.
+class MoveRun {
+ public:
+  MoveRun(const CopyList& list, const PinnedBuffer& from, PinnedBuffer& to, bool asks)
+      : list_(list), from_(from), to_(to), asks_(asks) {}
+
+  Status all(ThreadPool& pool) {
+    TESSERA_CHECK_OK(begin());
+    if (!list_.fills.empty()) TESSERA_CHECK_OK(fill_all(pool));
+    return on(pool, [&](int worker, std::size_t& at) { return share(worker, pool.threads(), at); });
+  }
+
+ private:
+  Status fill_all(ThreadPool& pool) {
+    return on(pool, [&](int worker, std::size_t& at) -> Status {
+      const auto mine = whole_places(
+          list_.fills, [](const SlotFill& fill) { return fill.place; }, worker, pool.threads());
+      at = static_cast<std::size_t>(mine.data() - list_.fills.data());
+      for (const SlotFill& each : mine) {
+        TESSERA_CHECK_OK(fill(each));
+        ++at;
+      }
+      return ok_status();
+    });
+  }
+
+  /// What is not asked box by box: the source was not lost, and the destination is written.
+  Status begin() {
+    if (asks_) return ok_status();
+    if (!list_.copies.empty()) {
+      const Copy& copy = list_.copies.front();
+      const BoxMove& move = list_.moves[copy.move];
+      TESSERA_TRY(const std::byte* const read,
+                  from_.input(copy.source, move.source(copy.source_slot)));
+      TESSERA_TRY(const std::byte* const written,
+                  to_.output(copy.destination, move.destination(copy.destination_slot)));
+      static_cast<void>(read);
+      static_cast<void>(written);
+    }
+    if (list_.fills.empty()) return ok_status();
+    const SlotFill& first = list_.fills.front();
+    TESSERA_TRY(const std::byte* const filled,
+                to_.output(first.place, list_.moves[first.move].destination(first.slot)));
+    static_cast<void>(filled);
+    return ok_status();
+  }
+
+  Status fill(const SlotFill& fill) {
+    const BoxMove& move = list_.moves[fill.move];
+    std::byte* shard = nullptr;
+    if (asks_) {
+      TESSERA_TRY(shard, to_.output(fill.place, move.destination(fill.slot)));
+    } else {
+      shard = to_.address(fill.place);
+    }
+    move.fill({shard, fill.slot}, fill.bits);
+    return ok_status();
+  }
+
+  Status copy(const Copy& copy, ThreadPool& alone) {
+    const BoxMove& move = list_.moves[copy.move];
+    const std::byte* source = nullptr;
+    std::byte* shard = nullptr;
+    if (asks_) {
+      TESSERA_TRY(source, from_.input(copy.source, move.source(copy.source_slot)));
+      TESSERA_TRY(shard, to_.output(copy.destination, move.destination(copy.destination_slot)));
+    } else {
+      source = from_.address(copy.source);
+      shard = to_.address(copy.destination);
+    }
+    return list_.run(copy, source, shard, alone);
+  }
+
+  /// The copies of one worker: a range of them or, where copies may meet in a byte, those of some
+  /// destinations, in their order.
+  Status share(int worker, int workers, std::size_t& at) {
+    ThreadPool alone(1);
+    if (list_.is_disjoint()) {
+      const auto range = ThreadPool::share(std::ssize(list_.copies), worker, workers);
+      const auto end = static_cast<std::size_t>(range.to);
+      for (at = static_cast<std::size_t>(range.from); at < end; ++at) {
+        TESSERA_CHECK_OK(copy(list_.copies[at], alone));
+      }
+      return ok_status();
+    }
+    for (at = 0; at < list_.copies.size(); ++at) {
+      const Copy& each = list_.copies[at];
+      if (each.destination % workers == worker) TESSERA_CHECK_OK(copy(each, alone));
+    }
+    return ok_status();
+  }
+
+  /// Runs `work(worker, at)`, which keeps in `at` the box it is at, on all workers. The error is
+  /// that of the first box that has one, whatever the threads.
+  template <typename Work>
+  static Status on(ThreadPool& pool, const Work& work) {
+    const auto workers = static_cast<std::size_t>(pool.threads());
+    std::vector<std::optional<Error>> errors(workers);
+    std::vector<std::size_t> where(workers, 0);
+    TESSERA_CHECK_OK(pool.run([&](int worker) {
+      const auto w = static_cast<std::size_t>(worker);
+      std::size_t at = 0;
+      if (Status done = work(worker, at); !done) errors[w] = done.error();
+      where[w] = at;
+    }));
+    std::optional<std::size_t> first;
+    for (std::size_t w = 0; w < workers; ++w) {
+      if (errors[w] && (!first || where[w] < where[*first])) first = w;
+    }
+    if (first) return *errors[*first];
+    return ok_status();
+  }
+
+  const CopyList& list_;
+  const PinnedBuffer& from_;
+  PinnedBuffer& to_;
+  const bool asks_;
+};
+
+Status run_list(Device& device, const CopyList& list, BufferId from, BufferId to,
+                ThreadPool& pool) {
+  if (!device.is_addressable()) {
+    const DistantBuffer source(device, from);
+    DistantBuffer destination(device, to);
+    return MoveRun(list, source, destination, true).all(pool);
+  }
+  const std::array<BufferId, 2> buffers = {from, to};
+  return device.in_place(buffers, [&](std::span<PinnedBuffer* const> pinned) {
+    return MoveRun(list, *pinned[0], *pinned[1], device.checked()).all(pool);
+  });
+}
 
 }  // namespace
 
@@ -190,7 +267,7 @@ Status Mover::run(Device& device, BufferId from, BufferId to, ThreadPool& pool) 
                  cat("the move from ", a->name, " to ", b->name, " was made for other buffers"),
                  std::nullopt, "make a move for them"};
   }
-  Status moved = MoveRun(device, body_->list, from, to).all(pool);
+  Status moved = run_list(device, body_->list, from, to, pool);
   if (!moved) TESSERA_CHECK_OK(device.forget(to));
   return moved;
 }

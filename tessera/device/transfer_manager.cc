@@ -15,6 +15,7 @@
 #include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/device/crossing.h"
+#include "tessera/device/transfer_in_place.h"
 #include "tessera/device/transfer_run.h"
 
 namespace tessera::device {
@@ -87,6 +88,7 @@ struct TransferManager::Body {
     std::shared_ptr<const Crossing> crossing;
   };
   static constexpr std::size_t kMostKnown = 16;
+  static constexpr std::int64_t kBlocksOfPart = 64;  // in place there is less to do between steps
   std::mutex known_mutex;
   std::deque<Known> known;
 
@@ -125,6 +127,9 @@ Result<std::shared_ptr<const Crossing>> TransferManager::Body::crossing(BufferId
   }
   TESSERA_TRY(Crossing made, Crossing::make(device, *facts, direction, uses_words(),
                                             options.block_bytes, options.rounding));
+  if (options.in_place && device.is_addressable() && !made.by_image) {
+    TESSERA_CHECK_OK(made.add_in_place(device, buffer, kBlocksOfPart * options.block_bytes));
+  }
   auto shared = std::make_shared<const Crossing>(std::move(made));
   const std::lock_guard lock(known_mutex);
   known.push_front({buffer, direction, shared});
@@ -143,15 +148,21 @@ Status TransferManager::Body::carry_out(TransferState& transfer) {
     return Error{ErrorCode::kOutOfRange, cat(facts == nullptr ? "the tensor" : facts->name, " has ",
                                              how->host_bytes, " bytes on the host, not ", given)};
   }
-  TransferRun run(device, transfer.buffer, *how, transfer.host, blocks, pool);
-  const Status done = run.run([&](std::int64_t border_bytes) {
+  const auto go_on = [&](std::int64_t border_bytes) {
     transfer.border_bytes = border_bytes;
     return !transfer.is_cancelled;
-  });
-  if (done || !to_device || !run.touched()) return done;
-  // What fails to be forgotten was released, so nobody can read it.
-  static_cast<void>(device.forget(transfer.buffer));
-  return done;
+  };
+  const auto carried_out_by = [&](auto run) -> Status {
+    const Status done = run.run(go_on);
+    if (done || !to_device || !run.touched()) return done;
+    // What fails to be forgotten was released, so nobody can read it.
+    static_cast<void>(device.forget(transfer.buffer));
+    return done;
+  };
+  if (how->in_place) {
+    return carried_out_by(InPlaceTransfer(device, transfer.buffer, *how, transfer.host, pool));
+  }
+  return carried_out_by(TransferRun(device, transfer.buffer, *how, transfer.host, blocks, pool));
 }
 
 void TransferManager::Body::work() {

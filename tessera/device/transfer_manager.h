@@ -34,7 +34,7 @@ class TransferHandle {
   /// Ends the transfer before its next step, unless it is complete by then. Its outcome is then an
   /// error with the reason "cancelled".
   void cancel() const;
-  /// Bytes that went through the border so far.
+  /// Bytes that went through the border so far; in place, those that would have.
   std::int64_t border_bytes() const;
 
  private:
@@ -57,6 +57,9 @@ struct TransferOptions {
   BorderWords words = BorderWords::kAuto;
   /// What happens to numbers that the type on the other side cannot represent.
   relayout::Rounding rounding = relayout::Rounding::kChecked;
+  /// Whether tensors move without staging memory where the host addresses the memory of the device
+  /// and they need no image on the host (crossing.h). The results are the same.
+  bool in_place = true;
   /// Of the pool of staging memory, read by TransferManager::make; null: the default.
   const PoolOptions* staging = nullptr;
 };
@@ -75,7 +78,7 @@ struct BorderUse {
 /// block floats; i4 and i2 packed from the lowest bits up). On the device it is as its buffer says:
 /// in any layout and any type of storage. Transfers are carried out one after the other, in the
 /// order in which they were begun, by threads of the manager: while one block is packed, another
-/// crosses.
+/// crosses. Memory that the host addresses is read and written in place, without blocks.
 ///
 /// Law: after host_to_device, every place of the buffer holds its elements, and its padding the
 /// value that the layout promises; partial sums are the value in the first share and neutral

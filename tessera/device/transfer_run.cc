@@ -6,25 +6,16 @@
 #include <utility>
 
 #include "tessera/base/text.h"
+#include "tessera/device/words.h"
 
 namespace tessera::device {
-namespace {
 
-/// Elements of 16 bits from the end of a place's data to one word each; the reverse. Both work from
-/// the first element on, because a word never reaches past the elements that are still to be read.
-void widen(std::byte* data, std::int64_t elements) {
-  for (std::int64_t i = 0; i < elements; ++i) {
-    std::uint16_t element = 0;
-    std::memcpy(&element, data + 2 * elements + 2 * i, sizeof element);
-    const std::uint32_t word = element;
-    std::memcpy(data + 4 * i, &word, sizeof word);
-  }
+Error cancelled_after(std::int64_t done_bytes, std::int64_t all_bytes) {
+  Error error{ErrorCode::kIo,
+              cat("the transfer was cancelled after ", done_bytes, " of ", all_bytes, " bytes")};
+  error.reasons = {{"cancelled"}};
+  return error;
 }
-void narrow(std::byte* data, std::int64_t elements) {
-  for (std::int64_t i = 0; i < elements; ++i) std::memmove(data + 2 * i, data + 4 * i, 2);
-}
-
-}  // namespace
 
 TransferRun::TransferRun(Device& device, BufferId buffer, const Crossing& crossing,
                          const HostArray& host, HostMemoryPool& blocks, ThreadPool& pool)
@@ -35,7 +26,7 @@ TransferRun::TransferRun(Device& device, BufferId buffer, const Crossing& crossi
       blocks_(blocks),
       pool_(pool) {}
 
-Status TransferRun::run(const std::function<bool(std::int64_t)>& go_on) {
+Status TransferRun::run(const GoOn& go_on) {
   if (crossing_.by_image) TESSERA_CHECK_OK(make_image());
   TESSERA_CHECK_OK(steps(go_on));
   return crossing_.by_image ? finish_image() : ok_status();
@@ -60,18 +51,13 @@ Status TransferRun::finish_image() {
   return ok_status();
 }
 
-Status TransferRun::steps(const std::function<bool(std::int64_t)>& go_on) {
+Status TransferRun::steps(const GoOn& go_on) {
   const bool to_device = crossing_.direction == Direction::kToDevice;
   const std::vector<Chunk>& chunks = crossing_.chunks;
   std::int64_t done_bytes = 0;
   std::byte* before = nullptr;
   for (std::size_t k = 0; k <= chunks.size(); ++k) {
-    if (!go_on(done_bytes)) {
-      Error error{ErrorCode::kIo, cat("the transfer was cancelled after ", done_bytes, " of ",
-                                      crossing_.wire_bytes, " bytes")};
-      error.reasons = {{"cancelled"}};
-      return error;
-    }
+    if (!go_on(done_bytes)) return cancelled_after(done_bytes, crossing_.wire_bytes);
     std::byte* block = nullptr;
     if (k < chunks.size()) {
       TESSERA_TRY(block, block_for(k));
@@ -164,7 +150,7 @@ Status TransferRun::pack(const Chunk& chunk, std::byte* block) {
             {shard, copy.destination_slot - chunk.first_slot}, alone_));
       }
     }
-    if (crossing_.words) widen(data, chunk.slots);
+    if (crossing_.words) widen_words(data, shard, chunk.slots);
   }
   return ok_status();
 }
@@ -218,7 +204,7 @@ Status TransferRun::unpack(const Chunk& chunk, std::byte* block) {
   const std::int64_t each = crossing_.bytes_of_place(chunk);
   for (std::size_t i = 0; i < chunk.places; ++i) {
     std::byte* const data = block + static_cast<std::int64_t>(i) * each;
-    if (crossing_.words) narrow(data, chunk.slots);
+    if (crossing_.words) narrow_words(data, data, chunk.slots);
     if (crossing_.by_image) {
       const std::int64_t place = crossing_.places[chunk.first + i].place;
       copy_bits(image_.get(), crossing_.image_bit(place, chunk.first_slot), data, 0,

@@ -24,6 +24,11 @@ struct HostArray {
   std::span<std::byte> destination;
 };
 
+/// Asked before each step of a transfer, with the bytes that went through the border so far; false
+/// ends it.
+using GoOn = std::function<bool(std::int64_t)>;
+Error cancelled_after(std::int64_t done_bytes, std::int64_t all_bytes);
+
 /// Carries out one transfer, chunk by chunk, between two blocks of staging memory: while one thread
 /// packs (or receives) a chunk, another sends (or unpacks) the one before.
 class TransferRun {
@@ -31,15 +36,14 @@ class TransferRun {
   TransferRun(Device& device, BufferId buffer, const Crossing& crossing, const HostArray& host,
               HostMemoryPool& blocks, ThreadPool& pool);
 
-  /// `go_on` is asked before each step, with the bytes that went through the border so far; false
-  /// ends the run. After an error `touched` says whether anything may have been sent.
-  Status run(const std::function<bool(std::int64_t)>& go_on);
+  /// After an error `touched` says whether anything may have been sent.
+  Status run(const GoOn& go_on);
   bool touched() const { return touched_; }
 
  private:
   Status make_image();
   Status finish_image();
-  Status steps(const std::function<bool(std::int64_t)>& go_on);
+  Status steps(const GoOn& go_on);
   Result<std::byte*> block_for(std::size_t chunk);
   CrossingPlace items_of(const Chunk& chunk, std::size_t i) const;
   Status pack(const Chunk& chunk, std::byte* block);

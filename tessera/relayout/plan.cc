@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/relayout/casts/cast_job.h"
 #include "tessera/relayout/casts/wide_image.h"
@@ -34,6 +35,14 @@ std::int64_t streaming_bytes() {
     return std::clamp<std::int64_t>(shared / 2, std::int64_t{1} << 23, std::int64_t{1} << 26);
   }();
   return bytes;
+}
+
+/// Bytes that a program writes, which may be few of those of the destination.
+std::int64_t written_bytes(const Program& program) {
+  const std::optional<std::int64_t> bits = dtype_bits(program.to.storage());
+  if (!bits || program.fills_cover_data) return program.to.bytes;
+  const std::int64_t copied = (Checked(program.elements()) * *bits).saturated() / 8;
+  return std::min(program.to.bytes, copied);
 }
 
 Result<std::vector<std::byte>> padding_bytes(const Program& program) {
@@ -166,8 +175,9 @@ Result<std::optional<Jobs>> copy_jobs(const Program& program, const PlanOptions&
 Result<Plan> Plan::make(Program program, const PlanOptions& options) {
   auto body = std::make_shared<Body>();
   Moves& moves = body->moves;
-  moves.streaming = options.stores == Stores::kStreaming ||
-                    (options.stores == Stores::kAuto && program.to.bytes >= streaming_bytes());
+  moves.streaming =
+      options.stores == Stores::kStreaming ||
+      (options.stores == Stores::kAuto && written_bytes(program) >= streaming_bytes());
   TESSERA_TRY(std::optional<Jobs> copies, copy_jobs(program, options, moves.streaming));
   if (!copies) {
     TESSERA_TRY(body->image, WideImage::make(program, options));
@@ -189,11 +199,14 @@ std::vector<std::string> Plan::describe() const {
   return body_->image ? body_->image->describe() : body_->moves.describe();
 }
 
-Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const {
+Status Plan::run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool,
+                 const PlanPart& part) const {
   const Program& moved = body_->program;
   TESSERA_CHECK_OK(check_sizes(moved, from.size(), to.size()));
-  TESSERA_TRY(const bool fits,
-              body_->image ? body_->image->run(from, to, pool) : body_->moves.run(from, to, pool));
+  // An image is of all of the destination.
+  if (body_->image && part.number + 1 < part.parts) return ok_status();
+  TESSERA_TRY(const bool fits, body_->image ? body_->image->run(from, to, pool)
+                                            : body_->moves.run(from, to, pool, part));
   if (fits) return ok_status();
   const std::optional<std::int64_t> misfit = first_misfit(moved, from, body_->rounding);
   assert(misfit && "what a cast did not fit is found again");

@@ -30,6 +30,12 @@ struct PlanOptions {
   friend bool operator==(const PlanOptions&, const PlanOptions&) = default;
 };
 
+/// One of several parts of a move, each with about the same work.
+struct PlanPart {
+  int number = 0;
+  int parts = 1;
+};
+
 /// A program prepared to run: loops fused, ordered and blocked for the caches, a kernel chosen for
 /// each nest. Immutable and cheap to copy; several threads may run one plan at the same time.
 ///
@@ -48,7 +54,11 @@ class Plan {
   /// alignment) and must not overlap. Errors: kOutOfRange for a buffer of another size; unless it
   /// saturates, kOutOfRange for a value that the destination type cannot represent, with the reason
   /// number_does_not_fit (place, slot, value, dtype). The contents of `to` are then unspecified.
-  Status run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool) const;
+  ///
+  /// A caller that wants to be able to stop runs one part after the other, from number 0 on. Law:
+  /// all parts together leave the same bytes as run() without a part.
+  Status run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool,
+             const PlanPart& part = {}) const;
 
   /// How many numbers of a source are too large for the destination's type, or not a number: those
   /// that Rounding::kSaturate clips. Reads the source once; elements whose type stays have none.

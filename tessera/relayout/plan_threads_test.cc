@@ -187,5 +187,26 @@ TEST(Plan, EveryKindOfJobIsSharedWithoutARace) {
   }
 }
 
+/// Law: all parts, one after the other, leave what one run leaves.
+TEST(Plan, PartsTogetherAreTheWhole) {
+  ThreadPool pool(2);
+  Dice dice(11);
+  for (const Kind& kind : kinds()) {
+    relayout::PlanOptions options;
+    options.stores = dice.chance(50) ? relayout::Stores::kStreaming : relayout::Stores::kPlain;
+    options.rounding = relayout::Rounding::kSaturate;
+    const relayout::Plan plan = plan_of(kind.from, kind.to, options);
+    const std::vector<std::byte> source = bytes_of(plan.program().from.bytes);
+    std::vector<std::byte> whole = bytes_of(plan.program().to.bytes);
+    std::vector<std::byte> in_parts = whole;
+    EXPECT_TRUE(plan.run(source, whole, pool).ok());
+    const int parts = static_cast<int>(dice.between(1, 9));
+    for (int number = 0; number < parts; ++number) {
+      EXPECT_TRUE(plan.run(source, in_parts, pool, {number, parts}).ok());
+    }
+    EXPECT_TRUE(whole == in_parts) << kind.kernel << parts;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::test

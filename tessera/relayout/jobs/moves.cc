@@ -22,9 +22,12 @@ void run_jobs(const Jobs& jobs, int worker, int workers, const Arrays& arrays) {
 
 }  // namespace
 
-Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to,
-                        ThreadPool& pool) const {
-  const int workers = pool.threads();
+Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool,
+                        const PlanPart& part) const {
+  // The workers of all parts divide the work, as if they ran at the same time.
+  const int threads = pool.threads();
+  const int workers = threads * part.parts;
+  const int before = threads * part.number;
   std::atomic<bool> misfit = false;
   std::atomic<bool> no_memory = false;
   const auto arrays_for = [&](bool stream) {
@@ -33,9 +36,9 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
   };
   // Fills that cover data must finish before any copy starts; other fills never write the positions
   // of copies.
-  if (fills_cover_data) {
+  if (fills_cover_data && part.number == 0) {
     TESSERA_CHECK_OK(
-        pool.run([&](int worker) { run_jobs(fills, worker, workers, arrays_for(false)); }));
+        pool.run([&](int worker) { run_jobs(fills, worker, threads, arrays_for(false)); }));
   }
   const Status ran = pool.run([&](int worker) {
     Arrays arrays = arrays_for(streaming);
@@ -44,9 +47,9 @@ Result<bool> Moves::run(std::span<const std::byte> from, std::span<std::byte> to
       no_memory = true;
       return;
     }
-    run_jobs(copies, worker, workers, arrays);
+    run_jobs(copies, before + worker, workers, arrays);
     if (streaming) finish_streaming();
-    if (!fills_cover_data) run_jobs(fills, worker, workers, arrays);
+    if (!fills_cover_data) run_jobs(fills, before + worker, workers, arrays);
   });
   if (!ran.ok()) return ran.error();
   if (no_memory) {

@@ -10,6 +10,7 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/relayout/casts/cast.h"
 #include "tessera/relayout/jobs/job.h"
+#include "tessera/relayout/plan.h"
 
 namespace tessera::relayout {
 
@@ -20,10 +21,10 @@ struct Moves {
   bool fills_cover_data = false;  ///< the fills cover data too and must run first
   bool streaming = false;
 
-  /// Runs all jobs. Returns whether every element fits its new type; the work stops early when one
-  /// does not. Error: kOutOfMemory.
-  Result<bool> run(std::span<const std::byte> from, std::span<std::byte> to,
-                   ThreadPool& pool) const;
+  /// Runs all jobs, or one part of each. Returns whether every element fits its new type; the work
+  /// stops early when one does not. Error: kOutOfMemory.
+  Result<bool> run(std::span<const std::byte> from, std::span<std::byte> to, ThreadPool& pool,
+                   const PlanPart& part = {}) const;
   /// One line per job.
   std::vector<std::string> describe() const;
 };

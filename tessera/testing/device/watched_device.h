@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tessera/device/device.h"
 
@@ -61,6 +63,20 @@ class WatchedDevice final : public device::Device {
     TESSERA_CHECK_OK(before("output"));
     return inside_.output(buffer, place, box);
   }
+  /// Whether transfers are carried out in place; otherwise they are staged.
+  bool has_addresses = false;
+  bool is_addressable() const override { return has_addresses; }
+  Status in_place(std::span<const BufferId> buffers, const UseInPlace& use) override {
+    TESSERA_CHECK_OK(before("in_place"));
+    return inside_.in_place(buffers, [&](std::span<device::PinnedBuffer* const> pinned) {
+      std::deque<Pinned> watched;
+      std::vector<device::PinnedBuffer*> list;
+      for (device::PinnedBuffer* const each : pinned) {
+        list.push_back(&watched.emplace_back(*this, *each));
+      }
+      return use(list);
+    });
+  }
   Status send(BufferId buffer, const device::BorderCall& call,
               std::span<const std::byte> data) override {
     TESSERA_CHECK_OK(before("send"));
@@ -80,6 +96,25 @@ class WatchedDevice final : public device::Device {
   device::MemoryUse use() const override { return inside_.use(); }
 
  private:
+  class Pinned final : public device::PinnedBuffer {
+   public:
+    Pinned(const WatchedDevice& device, device::PinnedBuffer& inside)
+        : device_(device), inside_(inside) {}
+    std::byte* address(std::int64_t place) const override { return inside_.address(place); }
+    Result<const std::byte*> input(std::int64_t place, const device::SlotBox& box) const override {
+      TESSERA_CHECK_OK(device_.before("input"));
+      return inside_.input(place, box);
+    }
+    Result<std::byte*> output(std::int64_t place, const device::SlotBox& box) override {
+      TESSERA_CHECK_OK(device_.before("output"));
+      return inside_.output(place, box);
+    }
+
+   private:
+    const WatchedDevice& device_;
+    device::PinnedBuffer& inside_;
+  };
+
   device::Device& inside_;
 };
 
