@@ -9,8 +9,8 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/regions.h"
 #include "tessera/run/elements.h"
+#include "tessera/run/held_boxes.h"
 #include "tessera/run/kernels/kernel.h"
-#include "tessera/run/local_boxes.h"
 #include "tessera/run/shares.h"
 #include "tessera/run/tile_memory.h"
 
@@ -71,9 +71,9 @@ Layout as_placed(const device::Device& device, device::BufferId buffer, const La
 Status write_places(device::Device& device, device::BufferId buffer, const Layout& layout,
                     const Tile& tile) {
   TESSERA_TRY(const std::vector<std::int64_t> places, places_of(layout));
+  const HeldBoxes held(layout);
   for (const std::int64_t number : places) {
-    TESSERA_TRY(const std::vector<LocalBox> boxes,
-                local_boxes(layout, layout.mesh().delinear(number)));
+    TESSERA_TRY(const std::vector<LocalBox> boxes, held.at(layout.mesh().delinear(number)));
     TESSERA_CHECK_OK(store(device, buffer, number, boxes, layout.atom().storage, tile));
   }
   return ok_status();
@@ -114,8 +114,9 @@ Result<HostTensor> read_tensor(const device::Device& device, device::BufferId bu
     Tile& to = s == 0 ? sum.tile : share.tile;
     TESSERA_TRY(const Layout one, without_replicas(shares[s]));
     TESSERA_TRY(const std::vector<std::int64_t> places, places_of(one));
+    const HeldBoxes held(one);
     for (const std::int64_t number : places) {
-      TESSERA_TRY(const std::vector<LocalBox> boxes, local_boxes(one, one.mesh().delinear(number)));
+      TESSERA_TRY(const std::vector<LocalBox> boxes, held.at(one.mesh().delinear(number)));
       TESSERA_CHECK_OK(load(device, buffer, number, boxes, layout.atom().storage, to));
     }
     if (s > 0) {

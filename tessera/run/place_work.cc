@@ -9,6 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/layout/regions.h"
 #include "tessera/run/elements.h"
+#include "tessera/run/held_boxes.h"
 #include "tessera/run/host_tensor.h"
 #include "tessera/run/shares.h"
 #include "tessera/run/tile_memory.h"
@@ -56,12 +57,41 @@ std::optional<Box> touched_box(const ops::Access& access, const Shape& shape,
   return all;
 }
 
+/// What places hold of the operands of a step, and which iterations and results are theirs.
+struct StepBoxes {
+  HeldBoxes work;
+  std::vector<std::optional<HeldBoxes>> inputs;  ///< of those that are read without halos
+  struct Output {
+    HeldBoxes boxes;
+    std::vector<ops::PartialAxis> partial;
+  };
+  std::vector<Output> outputs;
+
+  StepBoxes(const Execution& execution, const Step& step)
+      : work(step.iterations, HeldBoxes::Slots::kLeftOut) {
+    for (const std::optional<OperandSource>& source : step.inputs) {
+      inputs.emplace_back();
+      if (!source || source->extended) continue;
+      inputs.back().emplace(execution.buffers[source->buffer].layout);
+    }
+    for (const BufferNumber result : step.results) {
+      const Layout& layout = execution.buffers[result].layout;
+      outputs.push_back({HeldBoxes(layout), ops::partial_axes(layout)});
+    }
+  }
+};
+
 /// One step on one place after the other, by one thread.
 class Worker {
  public:
-  Worker(const Execution& execution, const Step& step, std::size_t panel, device::Device& device,
-         const LiveBuffers& live)
-      : execution_(execution), step_(step), panel_(panel), device_(device), live_(live) {
+  Worker(const Execution& execution, const Step& step, const StepBoxes& boxes, std::size_t panel,
+         device::Device& device, const LiveBuffers& live)
+      : execution_(execution),
+        step_(step),
+        boxes_(boxes),
+        panel_(panel),
+        device_(device),
+        live_(live) {
     const graph::Node& node = execution.graph.nodes[step.node];
     for (const graph::ValueId v : node.inputs) {
       types_.push_back(v == graph::kAbsent ? nullptr : &execution.graph.values[v].type);
@@ -81,8 +111,9 @@ class Worker {
     const graph::Node& node = execution_.graph.nodes[step_.node];
     const graph::Call call(node.op, types_, node.attributes, outputs_.size());
     const Place place = execution_.mesh.delinear(number);
-    TESSERA_TRY(const Tile work, tile_of(step_.iterations, place));
-    Task task{&call, &outputs_, &step_.loops, work.boxes, {}, {}};
+    TESSERA_TRY(std::vector<LocalBox> work, boxes_.work.at(place));
+    Task task{&call, &outputs_, &step_.loops, {}, {}, {}};
+    for (LocalBox& box : work) task.blocks.push_back(std::move(box.box));
     if (step_.panels) {
       const std::size_t f = step_.panels->factor;
       for (Box& block : task.blocks) {
@@ -122,8 +153,6 @@ class Worker {
   const std::vector<std::string_view>& kernels() const { return kernels_; }
 
  private:
-  using Tile = tessera::Tile;
-
   static std::size_t size_of(const Box& box, DType dtype) {
     return static_cast<std::size_t>(box.elements() * compute_bytes(compute_type(dtype)));
   }
@@ -142,10 +171,10 @@ class Worker {
     return tile;
   }
 
-  Result<std::vector<LocalBox>> boxes_of(const OperandSource& source, const Place& place) const {
+  Result<std::vector<LocalBox>> boxes_of(std::size_t i, const Place& place) const {
+    const OperandSource& source = *step_.inputs[i];
     if (source.extended) return local_boxes(*source.extended, place);
-    TESSERA_TRY(std::vector<LocalBox> boxes,
-                local_boxes(execution_.buffers[source.buffer].layout, place));
+    TESSERA_TRY(std::vector<LocalBox> boxes, boxes_.inputs[i]->at(place));
     for (LocalBox& box : boxes) {
       if (source.panel_dim) {
         box.box.from[*source.panel_dim] += first_of_panel();
@@ -188,7 +217,7 @@ class Worker {
         touched_box(*step_.loops.inputs[i], types_[i]->shape, reading_[i], blocks);
     if (!needed) return none;
     const OperandSource& source = *step_.inputs[i];
-    TESSERA_TRY(const std::vector<LocalBox> held, boxes_of(source, place));
+    TESSERA_TRY(const std::vector<LocalBox> held, boxes_of(i, place));
     const std::vector<LocalBox> boxes = clipped(held, *needed);
     if (boxes.empty()) return none;
     const DType dtype = types_[i]->dtype;
@@ -216,10 +245,10 @@ class Worker {
                                 const std::vector<Box>& blocks, std::vector<LocalBox>& stored) {
     const BufferNumber b = step_.results[o];
     const Layout& layout = execution_.buffers[b].layout;
-    TESSERA_TRY(std::vector<LocalBox> boxes, local_boxes(layout, place));
+    TESSERA_TRY(std::vector<LocalBox> boxes, boxes_.outputs[o].boxes.at(place));
     if (boxes.empty()) return run::Tile{};
     const DType dtype = layout.dtype();
-    const std::vector<ops::PartialAxis> partial = ops::partial_axes(layout);
+    const std::vector<ops::PartialAxis>& partial = boxes_.outputs[o].partial;
     const bool is_all_made = !blocks.empty() && partial.empty() && !step_.panels;
     const bool is_own = compute_type(dtype) == dtype && layout.atom().storage == dtype;
     if (boxes.size() == 1 && is_own && is_all_made) {
@@ -250,6 +279,7 @@ class Worker {
 
   const Execution& execution_;
   const Step& step_;
+  const StepBoxes& boxes_;
   std::size_t panel_;
   device::Device& device_;
   const LiveBuffers& live_;
@@ -286,10 +316,11 @@ void add_kernels(const std::vector<std::string_view>& names, std::vector<std::st
 Result<Computed> compute_step(const Execution& execution, const Step& step, std::size_t panel,
                               device::Device& device, const LiveBuffers& live, ThreadPool& pool) {
   TESSERA_TRY(const std::vector<std::int64_t> places, working_places(execution, step));
+  const StepBoxes boxes(execution, step);
   std::vector<std::optional<Error>> errors(static_cast<std::size_t>(pool.threads()));
   std::vector<std::vector<std::string_view>> kernels(errors.size());
   const Status ran = pool.run([&](int worker) {
-    Worker one(execution, step, panel, device, live);
+    Worker one(execution, step, boxes, panel, device, live);
     const ThreadPool::Range range = ThreadPool::share(std::ssize(places), worker, pool.threads());
     for (std::int64_t p = range.from; p < range.to; ++p) {
       const std::int64_t number = places[static_cast<std::size_t>(p)];
