@@ -51,7 +51,7 @@ endif()
 tessera_try_peer(oneDNN "${TESSERA_ONEDNN};${openmp}" "${TESSERA_ONEDNN_INCLUDE}"
   "#include <dnnl.h>\n#include <omp.h>\nint main() { return dnnl_version()->major + omp_get_max_threads(); }")
 if(TESSERA_HAS_oneDNN)
-  target_sources(tessera_bench_peers PRIVATE tools/bench/peers/onednn.cc)
+  target_sources(tessera_bench_peers PRIVATE tools/bench/peers/onednn.cc tools/bench/peers/onednn_conv.cc)
   target_compile_definitions(tessera_bench_peers PRIVATE TESSERA_PEER_ONEDNN)
   target_include_directories(tessera_bench_peers SYSTEM PRIVATE ${TESSERA_ONEDNN_INCLUDE})
   target_link_libraries(tessera_bench_peers PRIVATE ${TESSERA_ONEDNN} OpenMP::OpenMP_CXX)

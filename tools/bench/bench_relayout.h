@@ -83,6 +83,7 @@ Status make_reference(const RelayoutCase& bench_case, const relayout::Program& p
 struct Peers {
   std::vector<Peer> list;
   std::vector<MatmulPeer> matmuls;
+  std::vector<ConvPeer> convs;
   std::string missing;
 };
 Peers load_peers();

@@ -103,6 +103,7 @@ Peers load_peers() {
   }
   peers.list.assign(list()->peers, list()->peers + list()->count);
   peers.matmuls.assign(list()->matmuls, list()->matmuls + list()->matmul_count);
+  peers.convs.assign(list()->convs, list()->convs + list()->conv_count);
   return peers;
 }
 

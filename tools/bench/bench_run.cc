@@ -22,7 +22,7 @@ void compare(BenchCase& bench_case, std::string_view peer, double peer_seconds, 
   set_ratio(bench_case);
   const double share = peer_seconds / bench_case.seconds;
   bench_case.figures.emplace_back("per_cent_of_peer", std::round(1000 * share) / 10);
-  if (options.quick) return;
+  if (options.quick || goal == 0) return;
   bench_case.goal = cat(">= ", static_cast<int>(std::lround(100 * goal)), " % of ", peer);
   bench_case.met = share >= goal;
 }

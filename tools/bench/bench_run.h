@@ -12,8 +12,8 @@
 
 /// Suite run: what kernels, transfers and whole runs reach of what the machine can do.
 ///
-///   bench_run_kernels.cc   one place, one thread: matmul against oneDNN, others against memcpy
-///   bench_run_device.cc    transfers against memcpy, runs in seconds and bytes
+///   bench_run_kernels.cc   one place, one thread: matmul, conv against oneDNN, others against
+///   memcpy bench_run_device.cc    transfers against memcpy, runs in seconds and bytes
 namespace tessera::tools {
 
 /// The kernels of run/, transfers between host and device, and runs.
@@ -28,7 +28,7 @@ bool is_chosen(const BenchOptions& options, std::string_view name);
 MeasureOptions rounds_of(const BenchOptions& options);
 
 /// Sets the peer and the share of its speed that a case reaches, and whether that is the goal.
-/// Goals of quick suites are left out: their times mean nothing.
+/// A goal of 0 is none, and those of quick suites are left out: their times mean nothing.
 void compare(BenchCase& bench_case, std::string_view peer, double peer_seconds, double goal,
              const BenchOptions& options);
 

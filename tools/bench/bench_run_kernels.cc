@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,6 +56,7 @@ class KernelTask {
   const float* input(std::size_t i) const {
     return reinterpret_cast<const float*>(task_.inputs[i].data);
   }
+  const float* result() const { return reinterpret_cast<const float*>(task_.results[0].data); }
   std::int64_t elements() const { return outputs_[0].shape.elements(); }
 
  private:
@@ -169,38 +172,51 @@ Status bench_memory_case(const MemoryCase& one, const BenchOptions& options, Ben
   return ok_status();
 }
 
-/// Products of square matrices, against every way of the peers, which must agree.
-Status bench_matmul(std::int64_t n, const BenchOptions& options, BenchReport& report) {
-  BenchCase result;
-  result.name = cat("kernel/matmul/", n, "x", n, "x", n);
-  if (!is_chosen(options, result.name)) return ok_status();
-  constexpr double kGoal = 0.85;
-  const Shape shape = *Shape::make({n, n});
-  TESSERA_TRY(const std::unique_ptr<KernelTask> task,
-              KernelTask::make("matmul", {shape, shape}, {}));
-  const Peers peers = load_peers();
-  std::vector<float> theirs(static_cast<std::size_t>(n * n));
-  std::vector<Contender> contenders = {{result.name, [&] { keep(task->run().ok()); }}};
-  for (const MatmulPeer& peer : peers.matmuls) {
-    contenders.push_back({peer.name, [&, multiply = peer.run] {
-                            keep(multiply(n, task->input(0), task->input(1), theirs.data()));
-                          }});
+/// A way of a peer to do the same work; 0 on success.
+struct PeerCall {
+  std::string name;
+  std::function<int(const float* a, const float* b, float* result)> run;
+};
+
+/// Whether results agree up to rounding.
+bool agree(const float* ours, const std::vector<float>& theirs) {
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    const float scale = std::max(1.0F, std::fabs(theirs[i]));
+    if (!(std::fabs(ours[i] - theirs[i]) <= 1e-2F * scale)) return false;
   }
-  TESSERA_CHECK_OK(task->run());
+  return true;
+}
+
+/// An op of two operands with `multiplications`, against all ways of the peers, whose results must
+/// agree. The peer to compare with is the fastest of them. A goal of 0 is none.
+Status bench_product(BenchCase result, KernelTask& task, const std::vector<PeerCall>& calls,
+                     double multiplications, double goal, const BenchOptions& options,
+                     BenchReport& report) {
+  TESSERA_CHECK_OK(task.run());
+  std::vector<float> theirs(static_cast<std::size_t>(task.elements()));
+  std::vector<Contender> contenders = {{result.name, [&] { keep(task.run().ok()); }}};
+  for (const PeerCall& call : calls) {
+    if (call.run(task.input(0), task.input(1), theirs.data()) != 0) continue;
+    if (!agree(task.result(), theirs)) {
+      return Error{ErrorCode::kContradiction, cat(result.name, " differs from that of ", call.name),
+                   std::nullopt, ""};
+    }
+    contenders.push_back(
+        {call.name, [&] { keep(call.run(task.input(0), task.input(1), theirs.data())); }});
+  }
   std::vector<double> seconds = median_seconds(contenders, rounds_of(options));
   result.seconds = seconds[0];
-  result.elements = n * n;
-  result.outcome = task->used();
-  const double flops = 2.0 * static_cast<double>(n * n * n);
-  result.figures.emplace_back("gflop_per_second", std::round(flops / result.seconds / 1e9));
-  // The fastest of them first.
+  result.elements = task.elements();
+  result.outcome = task.used();
+  result.figures.emplace_back("gflop_per_second",
+                              std::round(2 * multiplications / result.seconds / 1e9));
   for (std::size_t i = 2; i < contenders.size(); ++i) {
     if (seconds[i] >= seconds[1]) continue;
     std::swap(seconds[1], seconds[i]);
     std::swap(contenders[1], contenders[i]);
   }
   if (contenders.size() > 1) {
-    compare(result, contenders[1].name, seconds[1], kGoal, options);
+    compare(result, contenders[1].name, seconds[1], goal, options);
     for (std::size_t i = 2; i < contenders.size(); ++i) {
       result.peers.emplace_back(contenders[i].name, seconds[i]);
     }
@@ -209,12 +225,67 @@ Status bench_matmul(std::int64_t n, const BenchOptions& options, BenchReport& re
   return ok_status();
 }
 
+/// Products of square matrices.
+Status bench_matmul(std::int64_t n, const BenchOptions& options, BenchReport& report) {
+  BenchCase result;
+  result.name = cat("kernel/matmul/", n, "x", n, "x", n);
+  if (!is_chosen(options, result.name)) return ok_status();
+  constexpr double kGoal = 0.85;
+  const Shape shape = *Shape::make({n, n});
+  TESSERA_TRY(const std::unique_ptr<KernelTask> task,
+              KernelTask::make("matmul", {shape, shape}, {}));
+  std::vector<PeerCall> calls;
+  for (const MatmulPeer& peer : load_peers().matmuls) {
+    calls.push_back({peer.name, [n, multiply = peer.run](const float* a, const float* b, float* c) {
+                       return multiply(n, a, b, c);
+                     }});
+  }
+  return bench_product(std::move(result), *task, calls, static_cast<double>(n * n * n), kGoal,
+                       options, report);
+}
+
+/// A convolution that leaves images as large as they are.
+Status bench_conv(const ConvSizes& sizes, const BenchOptions& options, BenchReport& report) {
+  BenchCase result;
+  result.name = cat("kernel/conv/", sizes.channels, "x", sizes.rows, "x", sizes.columns, "/",
+                    sizes.filters, "x", sizes.window, "x", sizes.window);
+  if (!is_chosen(options, result.name)) return ok_status();
+  TESSERA_TRY(const Shape x, Shape::make({sizes.batch, sizes.channels, sizes.rows, sizes.columns}));
+  TESSERA_TRY(const Shape weights,
+              Shape::make({sizes.filters, sizes.channels, sizes.window, sizes.window}));
+  TESSERA_TRY(const std::unique_ptr<KernelTask> task,
+              KernelTask::make("conv", {x, weights},
+                               {{"pads", std::vector<std::int64_t>(4, sizes.padding)}}));
+  std::vector<PeerCall> calls;
+  for (const ConvPeer& peer : load_peers().convs) {
+    calls.push_back({peer.name, [&, convolve = peer.run](const float* a, const float* b, float* c) {
+                       return convolve(&sizes, a, b, c);
+                     }});
+  }
+  const auto multiplications =
+      static_cast<double>(x.elements() * sizes.filters * sizes.window * sizes.window);
+  return bench_product(std::move(result), *task, calls, multiplications, /*goal=*/0, options,
+                       report);
+}
+
 }  // namespace
 
 Status bench_run_kernels(const BenchOptions& options, BenchReport& report) {
   for (const std::int64_t n :
        options.quick ? std::vector<std::int64_t>{64} : std::vector<std::int64_t>{256, 2048}) {
     TESSERA_CHECK_OK(bench_matmul(n, options, report));
+  }
+  const std::int64_t side = options.quick ? 8 : 56;
+  const std::int64_t channels = options.quick ? 4 : 64;
+  for (const std::int64_t window : {1, 3}) {
+    TESSERA_CHECK_OK(bench_conv({.batch = 1,
+                                 .channels = channels,
+                                 .rows = side,
+                                 .columns = side,
+                                 .filters = channels,
+                                 .window = window,
+                                 .padding = window / 2},
+                                options, report));
   }
   for (const MemoryCase& one : memory_cases(options.quick ? 16 : 16384)) {
     TESSERA_CHECK_OK(bench_memory_case(one, options, report));

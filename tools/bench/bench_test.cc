@@ -133,8 +133,9 @@ TEST(Bench, QuickRunHasAllCases) {
   ASSERT_EQ(answer.status, 0) << answer.out << answer.err;
   const Json json = answer.json();
   EXPECT_EQ(json["suite"], "run");
-  // A matmul, twelve other ops, a transfer there and back, a run of an MLP, and one of a chain.
-  EXPECT_EQ(json["cases"].size(), 1U + 12 + 2 + 1 + 1);
+  // A matmul, two convolutions, twelve other ops, a transfer there and back, a run of an MLP, and
+  // one of a chain.
+  EXPECT_EQ(json["cases"].size(), 1U + 2 + 12 + 2 + 1 + 1);
   for (const Json& c : json["cases"]) {
     EXPECT_GT(c["seconds"].get<double>(), 0) << c["name"];
     if (c.contains("outcome")) {

@@ -12,7 +12,7 @@ namespace tessera::tools {
 inline constexpr int kPeerRank = 12;
 inline constexpr int kPeerShuffleRank = 6;
 /// Changes with every change of these structs.
-inline constexpr int kPeerVersion = 2;
+inline constexpr int kPeerVersion = 3;
 
 /// A memory of blocks: the offset of x is Σ (x[d] div block[d])·stride[d] and, inside the block,
 /// the digits of `blocks` in row-major order. block[d] is the product of the blocks of dim d.
@@ -57,6 +57,25 @@ struct MatmulPeer {
   int (*run)(std::int64_t extent, const float* a, const float* b, float* c);
 };
 
+/// A convolution of images: x [batch, channels, rows, columns], weights [filters, channels, window,
+/// window], all row-major f32, with zeros around the images and steps of one.
+struct ConvSizes {
+  std::int64_t batch = 1;
+  std::int64_t channels = 1;
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  std::int64_t filters = 1;
+  std::int64_t window = 1;
+  std::int64_t padding = 0;
+};
+
+/// A way to convolve on one thread.
+struct ConvPeer {
+  const char* name;
+  /// 0 on success.
+  int (*run)(const ConvSizes* sizes, const float* x, const float* weights, float* y);
+};
+
 /// What the module exports under the name `tessera_bench_peers`.
 struct PeerList {
   int version;
@@ -64,6 +83,8 @@ struct PeerList {
   const Peer* peers;
   int matmul_count;
   const MatmulPeer* matmuls;
+  int conv_count;
+  const ConvPeer* convs;
 };
 using PeerListFunction = const PeerList* (*)();
 
@@ -71,5 +92,7 @@ extern const Peer kOneDnnPeer;
 extern const Peer kEigenPeer;
 inline constexpr int kOneDnnMatmuls = 2;
 extern const MatmulPeer kOneDnnMatmulPeers[kOneDnnMatmuls];
+inline constexpr int kOneDnnConvs = 2;
+extern const ConvPeer kOneDnnConvPeers[kOneDnnConvs];
 
 }  // namespace tessera::tools
