@@ -16,13 +16,6 @@
 namespace tessera::device {
 namespace {
 
-constexpr std::size_t kMostBoxes = std::size_t{1} << 23;
-
-Error too_many_boxes() {
-  return Error{ErrorCode::kTooLarge, cat("the move consists of more than ", kMostBoxes, " boxes"),
-               std::nullopt, "use layouts whose shards are in larger pieces"};
-}
-
 /// Makes a CopyList from transfers and fills.
 class CopyLister {
  public:
@@ -68,7 +61,7 @@ class CopyLister {
 
   Status add_fill(std::int64_t place, std::int64_t slot, std::span<const reshard::BoxLoop> loops,
                   std::uint64_t bits) {
-    if (list_.fills.size() >= kMostBoxes) return too_many_boxes();
+    if (list_.fills.size() >= CopyList::kMostBoxes) return CopyList::too_many_boxes();
     TESSERA_TRY(const std::uint32_t move, move_of(loops));
     list_.fills.push_back({place, slot, move, bits});
     return ok_status();
@@ -76,7 +69,7 @@ class CopyLister {
 
  private:
   Status add(Copy copy, std::span<const reshard::BoxLoop> loops) {
-    if (list_.copies.size() >= kMostBoxes) return too_many_boxes();
+    if (list_.copies.size() >= CopyList::kMostBoxes) return CopyList::too_many_boxes();
     TESSERA_TRY(copy.move, move_of(loops));
     list_.copies.push_back(copy);
     return ok_status();
@@ -235,7 +228,8 @@ void sort_copies(std::vector<Copy>& copies, CopyOrder order) {
 }  // namespace
 
 Result<CopyList> CopyList::make(const reshard::Reshard& reshard, relayout::PaddingRule padding,
-                                std::int64_t most_bytes, CopyOrder order) {
+                                std::int64_t most_bytes, CopyOrder order,
+                                const reshard::TransferPart& part) {
   CopyList list;
   const Atom& atom = reshard.to().atom();
   const Cells cells = Cells::of(atom);
@@ -245,7 +239,7 @@ Result<CopyList> CopyList::make(const reshard::Reshard& reshard, relayout::Paddi
   CopyLister lister(atom, most_slots, list);
   TESSERA_TRY(const ShareRule shares, share_rule(reshard));
   if (shares.combiner) list.combiner = *shares.combiner;
-  TESSERA_CHECK_OK(add_padding(reshard.to(), padding, lister));
+  if (part.number == 0) TESSERA_CHECK_OK(add_padding(reshard.to(), padding, lister));
   const auto add = [&](const reshard::Transfer& transfer) -> Status {
     TESSERA_CHECK_OK(lister.add(transfer));
     (transfer.is_local() ? list.local_elements : list.crossing_elements) += transfer.elements;
@@ -257,11 +251,16 @@ Result<CopyList> CopyList::make(const reshard::Reshard& reshard, relayout::Paddi
     }
     return ok_status();
   };
-  const Status listed = reshard::for_each_transfer(reshard, {}, add);
+  const Status listed = reshard::for_each_transfer_of(reshard, part, add);
   if (!listed) return listed.error();
   sort_stably(list.fills, [](const SlotFill& x, const SlotFill& y) { return x.place < y.place; });
   if (order == CopyOrder::kByDestination || shares.combiner) sort_copies(list.copies, order);
   return list;
+}
+
+Error CopyList::too_many_boxes() {
+  return Error{ErrorCode::kTooLarge, cat("the move consists of more than ", kMostBoxes, " boxes"),
+               std::nullopt, "use layouts whose shards are in larger pieces"};
 }
 
 void CopyList::sort_by_source() {

@@ -14,6 +14,7 @@
 #include "tessera/relayout/jobs/combine.h"
 #include "tessera/relayout/program.h"
 #include "tessera/reshard/reshard.h"
+#include "tessera/reshard/transfer_parts.h"
 
 namespace tessera::device {
 
@@ -72,17 +73,23 @@ struct CopyList {
   std::vector<BoxMove> moves;
   relayout::Combiner combiner;  ///< of copies that combine
   bool cells_are_bytes = true;
+
+  /// The most fills, and the most copies, of a list and of all its parts together.
+  static constexpr std::size_t kMostBoxes = std::size_t{1} << 23;
+  static Error too_many_boxes();
   std::int64_t messages = 0;  ///< ordered pairs of different physical places
   std::int64_t crossing_elements = 0;
   std::int64_t local_elements = 0;
 
   /// `most_bytes`: boxes are divided, where that is possible, until each reaches at most so many
-  /// bytes of the destination (0: never).
-  /// Errors: those of for_each_transfer and BoxMove; kNotSupported for reductions that combine.h
-  /// does not have, and for padding of block floats; kTooLarge for more than 2^23 boxes.
+  /// bytes of the destination (0: never). `part`: only some of the copies. All parts are carried
+  /// out as one list is: first the fills of all of them in their order, then the copies. Errors:
+  /// those of for_each_transfer and BoxMove; kNotSupported for reductions that combine.h does not
+  /// have, and for padding of block floats; kTooLarge for more than 2^23 boxes.
   static Result<CopyList> make(const reshard::Reshard& reshard, relayout::PaddingRule padding,
                                std::int64_t most_bytes = 0,
-                               CopyOrder order = CopyOrder::kByDestination);
+                               CopyOrder order = CopyOrder::kByDestination,
+                               const reshard::TransferPart& part = {});
 
   /// Whether no two copies write the same byte, so that any number of them may run at a time.
   bool is_disjoint() const { return cells_are_bytes && combiner.combine == nullptr; }

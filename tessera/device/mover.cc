@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/device/mover.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -57,10 +58,44 @@ Result<Placement> side_of(const Device& device, const MoveSide& side, bool per_p
   return on_buffer(*side.part, *facts, whole);
 }
 
+/// What moves, in as many parts as there are threads.
+Result<std::vector<CopyList>> lists_of(const reshard::Reshard& reshard,
+                                       relayout::PaddingRule padding, ThreadPool* pool) {
+  const int parts = pool == nullptr ? 1 : pool->threads();
+  std::vector<CopyList> lists(static_cast<std::size_t>(parts));
+  std::vector<std::optional<Error>> errors(lists.size());
+  const auto list = [&](int number) {
+    Result<CopyList> made =
+        CopyList::make(reshard, padding, /*most_bytes=*/0, CopyOrder::kAsListed, {number, parts});
+    const auto n = static_cast<std::size_t>(number);
+    if (made) {
+      lists[n] = *std::move(made);
+    } else {
+      errors[n] = made.error();
+    }
+  };
+  if (pool == nullptr) {
+    list(0);
+  } else {
+    TESSERA_CHECK_OK(pool->run(list));
+  }
+  for (const std::optional<Error>& error : errors) {
+    if (error) return *error;
+  }
+  std::size_t copies = 0;
+  std::size_t fills = 0;
+  for (const CopyList& each : lists) {
+    copies += each.copies.size();
+    fills += each.fills.size();
+  }
+  if (std::max(copies, fills) > CopyList::kMostBoxes) return CopyList::too_many_boxes();
+  return lists;
+}
+
 }  // namespace
 
 struct Mover::Body {
-  CopyList list;
+  std::vector<CopyList> lists;  ///< parts of one list
   MoveTotals totals;
   MoveSide from;
   MoveSide to;
@@ -81,7 +116,7 @@ Result<Mover> Mover::make(const Device& device, const MoveSide& from, const Move
   TESSERA_TRY(const Placement destination, side_of(device, to, per_place));
   TESSERA_TRY(const reshard::Reshard reshard,
               reshard::Reshard::make(source, destination, physical));
-  auto body = std::make_shared<Body>(Body{.list = {},
+  auto body = std::make_shared<Body>(Body{.lists = {},
                                           .totals = {},
                                           .from = from,
                                           .to = to,
@@ -89,12 +124,17 @@ Result<Mover> Mover::make(const Device& device, const MoveSide& from, const Move
                                           .to_placement = b->placement,
                                           .from_space = a->space,
                                           .to_space = b->space});
-  TESSERA_TRY(body->list,
-              CopyList::make(reshard, to.part ? relayout::PaddingRule::kLeave : options.padding,
-                             /*most_bytes=*/0, CopyOrder::kAsListed));
-  body->totals = {.messages = body->list.messages,
-                  .crossing_bytes = reshard.bytes(body->list.crossing_elements),
-                  .local_bytes = reshard.bytes(body->list.local_elements)};
+  const auto padding = to.part ? relayout::PaddingRule::kLeave : options.padding;
+  TESSERA_TRY(body->lists, lists_of(reshard, padding, options.pool));
+  std::int64_t crossing = 0;
+  std::int64_t local = 0;
+  for (const CopyList& list : body->lists) {
+    body->totals.messages += list.messages;
+    crossing += list.crossing_elements;
+    local += list.local_elements;
+  }
+  body->totals.crossing_bytes = reshard.bytes(crossing);
+  body->totals.local_bytes = reshard.bytes(local);
   return Mover(std::move(body));
 }
 
@@ -119,21 +159,19 @@ class DistantBuffer final : public PinnedBuffer {
   const BufferId buffer_;
 };
 
-/// One run of a move between two buffers. With `asks` every box is checked, and counts as written;
-/// otherwise only the first does, and the others follow from the placements.
+/// One run of a part of a move between two buffers. With `asks` every box is checked, and counts as
+/// written; otherwise only the first does, and the others follow from the placements.
 class MoveRun {
  public:
   MoveRun(const CopyList& list, const PinnedBuffer& from, PinnedBuffer& to, bool asks)
       : list_(list), from_(from), to_(to), asks_(asks) {}
 
-  Status all(ThreadPool& pool) {
-    TESSERA_CHECK_OK(begin());
-    if (!list_.fills.empty()) TESSERA_CHECK_OK(fill_all(pool));
-    return on(pool, [&](int worker, std::size_t& at) { return share(worker, pool.threads(), at); });
-  }
-
- private:
   Status fill_all(ThreadPool& pool) {
+    if (list_.fills.empty()) return ok_status();
+    if (!asks_) {
+      const SlotFill& first = list_.fills.front();
+      TESSERA_CHECK_OK(to_.output(first.place, list_.moves[first.move].destination(first.slot)));
+    }
     return on(pool, [&](int worker, std::size_t& at) -> Status {
       const auto mine = whole_places(
           list_.fills, [](const SlotFill& fill) { return fill.place; }, worker, pool.threads());
@@ -146,27 +184,18 @@ class MoveRun {
     });
   }
 
-  /// What is not asked box by box: the source was not lost, and the destination is written.
-  Status begin() {
-    if (asks_) return ok_status();
-    if (!list_.copies.empty()) {
-      const Copy& copy = list_.copies.front();
-      const BoxMove& move = list_.moves[copy.move];
-      TESSERA_TRY(const std::byte* const read,
-                  from_.input(copy.source, move.source(copy.source_slot)));
-      TESSERA_TRY(const std::byte* const written,
-                  to_.output(copy.destination, move.destination(copy.destination_slot)));
-      static_cast<void>(read);
-      static_cast<void>(written);
+  Status copy_all(ThreadPool& pool) {
+    if (list_.copies.empty()) return ok_status();
+    if (!asks_) {
+      const Copy& first = list_.copies.front();
+      const BoxMove& move = list_.moves[first.move];
+      TESSERA_CHECK_OK(from_.input(first.source, move.source(first.source_slot)));
+      TESSERA_CHECK_OK(to_.output(first.destination, move.destination(first.destination_slot)));
     }
-    if (list_.fills.empty()) return ok_status();
-    const SlotFill& first = list_.fills.front();
-    TESSERA_TRY(const std::byte* const filled,
-                to_.output(first.place, list_.moves[first.move].destination(first.slot)));
-    static_cast<void>(filled);
-    return ok_status();
+    return on(pool, [&](int worker, std::size_t& at) { return share(worker, pool.threads(), at); });
   }
 
+ private:
   Status fill(const SlotFill& fill) {
     const BoxMove& move = list_.moves[fill.move];
     std::byte* shard = nullptr;
@@ -239,16 +268,27 @@ class MoveRun {
   const bool asks_;
 };
 
-Status run_list(Device& device, const CopyList& list, BufferId from, BufferId to,
-                ThreadPool& pool) {
+Status run_lists(const std::vector<CopyList>& lists, const PinnedBuffer& from, PinnedBuffer& to,
+                 bool asks, ThreadPool& pool) {
+  for (const CopyList& list : lists) {
+    TESSERA_CHECK_OK(MoveRun(list, from, to, asks).fill_all(pool));
+  }
+  for (const CopyList& list : lists) {
+    TESSERA_CHECK_OK(MoveRun(list, from, to, asks).copy_all(pool));
+  }
+  return ok_status();
+}
+
+Status run_on(Device& device, const std::vector<CopyList>& lists, BufferId from, BufferId to,
+              ThreadPool& pool) {
   if (!device.is_addressable()) {
     const DistantBuffer source(device, from);
     DistantBuffer destination(device, to);
-    return MoveRun(list, source, destination, true).all(pool);
+    return run_lists(lists, source, destination, true, pool);
   }
   const std::array<BufferId, 2> buffers = {from, to};
   return device.in_place(buffers, [&](std::span<PinnedBuffer* const> pinned) {
-    return MoveRun(list, *pinned[0], *pinned[1], device.checked()).all(pool);
+    return run_lists(lists, *pinned[0], *pinned[1], device.checked(), pool);
   });
 }
 
@@ -267,7 +307,7 @@ Status Mover::run(Device& device, BufferId from, BufferId to, ThreadPool& pool) 
                  cat("the move from ", a->name, " to ", b->name, " was made for other buffers"),
                  std::nullopt, "make a move for them"};
   }
-  Status moved = run_list(device, body_->list, from, to, pool);
+  Status moved = run_on(device, body_->lists, from, to, pool);
   if (!moved) TESSERA_CHECK_OK(device.forget(to));
   return moved;
 }

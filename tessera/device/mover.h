@@ -29,6 +29,8 @@ struct MoveSide {
 struct MoveOptions {
   /// What is written to the padding of the destination. A part is written without padding.
   relayout::PaddingRule padding = relayout::PaddingRule::kPromised;
+  /// Lists what moves with several threads; null: with the one that asks. The result is the same.
+  ThreadPool* pool = nullptr;
 };
 
 /// What one run moves.

@@ -102,13 +102,14 @@ std::string move_mistake(const test::ReshardPair& pair, const test::NaiveReshard
   const auto rule = dice.chance(40)   ? relayout::PaddingRule::kZero
                     : dice.chance(30) ? relayout::PaddingRule::kLeave
                                       : relayout::PaddingRule::kPromised;
-  const auto mover = Mover::make(**device, {*x, {}}, {*y, {}}, {.padding = rule});
+  ThreadPool pool(static_cast<int>(dice.between(1, 3)));
+  const auto mover = Mover::make(**device, {*x, {}}, {*y, {}},
+                                 {.padding = rule, .pool = dice.chance(50) ? &pool : nullptr});
   if (!mover && mover.error().code == ErrorCode::kNotSupported &&
       (has_mixed_shares(pair.from) || has_mixed_shares(pair.to))) {
     return "";
   }
   if (!mover) return failure(mover.error());
-  ThreadPool pool(static_cast<int>(dice.between(1, 3)));
   for (int run = 0; run < 2; ++run) {
     const Status moved = mover->run(**device, *x, *y, pool);
     if (!moved) return failure(moved.error());

@@ -12,6 +12,7 @@
 #include "tessera/reshard/flows/flows.h"
 #include "tessera/reshard/flows/walk.h"
 #include "tessera/reshard/part.h"
+#include "tessera/reshard/transfer_parts.h"
 
 namespace tessera::reshard {
 namespace {
@@ -176,8 +177,11 @@ class PairList {
 
 }  // namespace
 
-Status for_each_transfer(const Reshard& reshard, const TransferChoice& choice,
-                         const std::function<Status(const Transfer&)>& visit) {
+namespace {
+
+/// One part of what is chosen; a choice of one place has only one part.
+Status list_part(const Reshard& reshard, const TransferChoice& choice, const TransferPart& wanted,
+                 const std::function<Status(const Transfer&)>& visit) {
   Listing listing{choice};
   for (const ReshardPart& part : reshard.parts()) {
     TESSERA_TRY(const Flows flows, flows_of(part, reshard.physical()));
@@ -185,13 +189,30 @@ Status for_each_transfer(const Reshard& reshard, const TransferChoice& choice,
     if (reshard.parts().size() == 1 && flows.distinct) {
       Stream stream{choice, visit};
       Expansion<Stream> expansion(flows, stream);
-      walk(part, flows, choice, expansion);
+      if (wanted.parts > 1) {
+        GroupWalk<Expansion<Stream>>(flows, expansion).part(wanted.number, wanted.parts);
+      } else {
+        walk(part, flows, choice, expansion);
+      }
       return stream.outcome;
     }
+    if (wanted.number > 0) return ok_status();
     Expansion<Listing> expansion(flows, listing);
     if (!walk(part, flows, choice, expansion)) return too_many_listed(kMaxListed);
   }
   return listing.visit_all(visit);
+}
+
+}  // namespace
+
+Status for_each_transfer(const Reshard& reshard, const TransferChoice& choice,
+                         const std::function<Status(const Transfer&)>& visit) {
+  return list_part(reshard, choice, {}, visit);
+}
+
+Status for_each_transfer_of(const Reshard& reshard, const TransferPart& part,
+                            const std::function<Status(const Transfer&)>& visit) {
+  return list_part(reshard, {}, part, visit);
 }
 
 Result<std::vector<PairBytes>> pairs_of(const Reshard& reshard, std::int64_t most,

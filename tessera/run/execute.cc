@@ -186,7 +186,8 @@ class Runner {
         TESSERA_TRY(source, sliced(from, *move.slice));
         TESSERA_TRY(destination, sliced(to, {move.slice->dim, 0, move.slice->count}));
       }
-      TESSERA_TRY(const device::Mover mover, device::Mover::make(device_, source, destination));
+      TESSERA_TRY(const device::Mover mover,
+                  device::Mover::make(device_, source, destination, {.pool = &pool_}));
       TESSERA_CHECK_OK(mover.run(device_, from, to, pool_));
       report.messages += mover.totals().messages;
       report.crossing_bytes += mover.totals().crossing_bytes;

@@ -38,6 +38,24 @@ class GroupWalk {
 
   bool all() { return descend(0, {flows_.source, flows_.destination, 1, 0}); }
 
+  /// Part `number` of `parts` of that walk: some groups of the first factor. All parts in their
+  /// order are the whole.
+  bool part(std::int64_t number, std::int64_t parts) {
+    const PairAt start{flows_.source, flows_.destination, 1, 0};
+    if (flows_.factors.empty()) return number > 0 || leaf(start);
+    const auto& groups = flows_.factors.front().groups;
+    const auto count = static_cast<std::int64_t>(groups.size());
+    const auto begin = [&](std::int64_t n) {
+      return count / parts * n + std::min(n, count % parts);
+    };
+    for (std::int64_t g = begin(number); g < begin(number + 1); ++g) {
+      const SegmentGroup& group = groups[static_cast<std::size_t>(g)];
+      visitor_.enter(0, group);
+      if (!descend(1, plus(start, group))) return false;
+    }
+    return true;
+  }
+
   bool to(std::int64_t place) {
     return seek(&SegmentGroup::destination, place - flows_.destination.place);
   }
