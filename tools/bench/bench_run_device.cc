@@ -44,7 +44,8 @@ std::vector<TransferCase> transfer_cases(bool quick) {
       {"wse2/grid", "wse2", "tensor<4096x4096xf32, pyflame.Grid(64, 64)>"},
       {"wse2/ragged", "wse2", "tensor<4000x4100xf32, pyflame.Grid(63, 61)>"},
       {"wse2/grid_f16", "wse2", "tensor<4096x4096xf16, pyflame.Grid(64, 64)>"},
-      {"wse2/columns_i8", "wse2", "tensor<1024x65536xi8, pyflame.ColPartition(512)>"},
+      {"wse2/grid_i8", "wse2", "tensor<512x131072xi8, pyflame.Grid(64, 64)>"},
+      {"wse2/cyclic", "wse2", "tensor<4096x4096xf32, pyflame.BlockCyclic(64, 64, 32, 32)>"},
       {"wormhole/dram_rows", "wormhole", "tensor<8192x4096xf32, strided<[4096, 1]>>", "dram"},
       {"wormhole/dram_tiles", "wormhole",
        "tensor<4096x4096xbf16, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, "
