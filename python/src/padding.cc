@@ -75,17 +75,23 @@ py::list classes_of(const PyTensor& tensor) {
 /// The boxes of a place as tuples of slices, so that array[box] is what it holds.
 py::list tile_at(const PyTensor& tensor, py::handle place) {
   const Work work(kQuestionSteps);
-  const Tile tile =
-      unwrap(tile_of(tensor.layout(), tensor.names.place_of(integers(place, "the place"))));
+  const Place asked = tensor.names.place_of(integers(place, "the place"));
   py::list boxes;
-  for (const Box& box : tile.boxes) {
-    py::tuple slices(box.from.size());
-    for (std::size_t dim = 0; dim < box.from.size(); ++dim) {
-      const py::int_ from(box.from[dim]);
-      const py::int_ to(box.to[dim]);
-      slices[dim] = py::reinterpret_steal<py::object>(PySlice_New(from.ptr(), to.ptr(), nullptr));
+  const auto add = [&](const Layout& layout, const Index& corner) {
+    for (const Box& box : unwrap(tile_of(layout, asked)).boxes) {
+      py::tuple slices(corner.size());
+      for (std::size_t dim = 0; dim < corner.size(); ++dim) {
+        const py::int_ from(corner[dim] + box.from[dim]);
+        const py::int_ to(corner[dim] + box.to[dim]);
+        slices[dim] = py::reinterpret_steal<py::object>(PySlice_New(from.ptr(), to.ptr(), nullptr));
+      }
+      boxes.append(slices);
     }
-    boxes.append(slices);
+  };
+  if (const Piecewise* const pieces = tensor.placement().pieces()) {
+    for (const LayoutPiece& piece : pieces->pieces()) add(piece.layout, piece.box.from);
+  } else {
+    add(tensor.layout(), Index(tensor.placement().shape().rank(), 0));
   }
   return boxes;
 }

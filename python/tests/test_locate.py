@@ -168,14 +168,16 @@ def test_copies_are_listed_when_asked():
     assert len(location.places) == 994 * 750
 
 
-def test_held_parts_are_slices():
-    tensor = tessera.parse("tensor<9x7xf32, pyflame.BlockCyclic(2, 2, 2, 3)>")
-    owner = np.full(tensor.shape, -1)
-    for number, place in enumerate(itertools.product(range(2), range(2))):
+@pytest.mark.parametrize("text", NOTATIONS)
+def test_held_parts_are_slices(text):
+    tensor = tessera.parse(text)
+    holders = {index: tensor.locate(index).places for index in np.ndindex(*tensor.shape)}
+    for place in np.ndindex(*tensor.mesh):
+        times = np.zeros(tensor.shape, dtype=int)
         for box in tensor.held_at(place):
-            assert (owner[box] == -1).all()
-            owner[box] = number
-    np.testing.assert_array_equal(owner, tensor.locate(tuple(np.indices(tensor.shape))).places)
+            times[box] += 1
+        for index, places in holders.items():
+            assert times[index] == (place in places), (place, index)
 
 
 def test_padding_regions_are_the_padding():

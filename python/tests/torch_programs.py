@@ -151,7 +151,7 @@ def _put_rows(x):
     y = x.clone()
     y[:, :, indices[0]] = x[:, :, :3] * 2
     y[:, indices[1] % 2, :, indices[0]] += 1
-    return y.flip(1) + y[:, indices[0] + 1]
+    return y.flip(1)[:, :3] + y[:, indices[0] + 1]
 
 
 IMAGES = {

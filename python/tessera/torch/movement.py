@@ -353,7 +353,7 @@ def made_alike(site: Site, a: Any) -> Result:
     return site.number(number, site.dtype, site.shape)
 
 
-@rule("empty.memory_format", "empty_like", "new_empty", "empty_strided")
+@rule("empty.memory_format", "empty_like", "new_empty", "empty_strided", "empty_permuted", "new_empty_strided")
 def not_written(site: Site, a: Any) -> Result:
     """Memory before it is written may have any contents: here zeros."""
     return site.number(0, site.dtype, site.shape)
