@@ -13,6 +13,7 @@
 #include "tessera/base/text.h"
 #include "tessera/notation/notation.h"
 #include "tessera/reshard/part.h"
+#include "tessera/reshard/transfer_parts.h"
 #include "tessera/testing/build.h"
 #include "tessera/testing/generate.h"
 #include "tessera/testing/naive.h"
@@ -342,6 +343,25 @@ TEST(Transfers, LawOfViewsAndFlattenedLines) {
   check_law(reshard_of(Placement(both), Placement(other)), "both axes");
 }
 
+/// Transfers in the order in which they are listed.
+using Listed = std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                                      std::int64_t, std::int64_t, bool>>;
+
+/// What the parts of a list have together, in their order.
+Listed in_parts(const Reshard& reshard, std::int64_t parts) {
+  Listed listed;
+  for (std::int64_t number = 0; number < parts; ++number) {
+    const Status status =
+        for_each_transfer_of(reshard, {number, parts}, [&](const Transfer& t) -> Status {
+          listed.emplace_back(t.source_virtual, t.destination_virtual, t.source_slot,
+                              t.destination_slot, t.elements, t.share, t.begins_pair);
+          return ok_status();
+        });
+    EXPECT_TRUE(status.ok());
+  }
+  return listed;
+}
+
 TEST(Transfers, LawOfRandomPairs) {
   const Limits limits{3, 8, 60, 2, 12, 600};
   int tried = 0;
@@ -357,6 +377,9 @@ TEST(Transfers, LawOfRandomPairs) {
     if (!made.ok()) continue;
     ++tried;
     check_law(*made, cat("seed ", seed, ": ", describe(a->form()), " -> ", describe(b->form())));
+    const Listed whole = in_parts(*made, 1);
+    EXPECT_EQ(in_parts(*made, 2), whole) << "seed " << seed;
+    EXPECT_EQ(in_parts(*made, 2 + dice.below(6)), whole) << "seed " << seed;
     if (::testing::Test::HasFailure()) break;
   }
   EXPECT_GT(tried, 600);
