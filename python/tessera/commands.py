@@ -48,6 +48,13 @@ def _text(verb: str, positionals: Sequence[str], **flags: Any) -> str:
     return str(out or reported)
 
 
+def _checked(tensor: TensorOrText) -> str:
+    """The text of a tensor, or of a type as it is. An error in it shows where."""
+    if isinstance(tensor, str) and tensor.lstrip().startswith("tensor"):
+        _native.parse(tensor)
+    return str(tensor)
+
+
 def targets() -> list[str]:
     """The names of the machines that Tessera knows.
 
@@ -68,7 +75,7 @@ def fits(tensor: TensorOrText, target: str) -> dict[str, Any]:
     >>> tessera.fits("tensor<96x96xf32, strided<[96, 1]>>", "wse2")["fits"]
     True
     """
-    answer: dict[str, Any] = _answer("show", {"tensor": str(tensor)}, target=target)["target"]
+    answer: dict[str, Any] = _answer("show", {"tensor": _checked(tensor)}, target=target)["target"]
     return answer
 
 
@@ -86,7 +93,7 @@ def propagate(op: str, inputs: Sequence[Optional[TensorOrText]], outputs: Sequen
     (True, 'tensor<64x32xf32, pyflame.Grid(4, 4, replicate=[1])>')
     """
     def operand(one: Optional[TensorOrText]) -> str:
-        return "_" if one is None else str(one)
+        return "_" if one is None else _checked(one)
 
     def written(value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value)
@@ -105,6 +112,18 @@ def propagate(op: str, inputs: Sequence[Optional[TensorOrText]], outputs: Sequen
     return _run("propagate", [*flags, "--", op])[1]
 
 
-def check(text: str) -> dict[str, Any]:
-    """What the layouts of an MLIR text contradict, and the fixes; docs/checking.md describes the answer."""
-    return _run("check", ["--", "-"], text)[1]
+def check(text: str) -> list[dict[str, Any]]:
+    """What the layouts of an MLIR text contradict, with the fixes: one dict for each diagnostic, as docs/checking.md
+    describes them.
+
+    >>> text = "func.func @f(tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<17x32xf32>>>)"
+    >>> [(one["code"], one["fix"]) for one in tessera.check(text)]
+    [('contradiction', '18x32')]
+    >>> tessera.check(text.replace("17x32", "18x32"))
+    []
+    """
+    _, out, reported = _native.command(["check", "--json", "--", "-"], text)
+    found: list[dict[str, Any]] = [json.loads(line) for line in (out or reported).splitlines()]
+    if found and "error" in found[0]:
+        raise _from_json(found[0], text)
+    return found

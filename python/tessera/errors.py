@@ -85,6 +85,6 @@ def _from_json(answer: dict[str, Any], source: str = "") -> TesseraError:
     span = (error["span"][0], error["span"][1]) if error.get("span") else None
     lines = [f"error[{error['code']}]: {error['message']}"]
     if error.get("help"):
-        lines.append(f" help: {error['help']}")
+        lines.append(f"help: {error['help']}")
     return _make(error["code"], error["message"], span, error.get("help", ""), error.get("correction", ""),
                  error.get("reasons", []), source, "\n".join(lines))

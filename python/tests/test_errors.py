@@ -89,6 +89,14 @@ def test_views_and_pieces_say_what_they_are():
     assert error_of(pieces.place_classes).code == "not_supported"
 
 
+def test_verbs_show_where_too():
+    wrong = "tensor<4x6xf32, pyflame.Gird(2, 2)>"
+    for call in (lambda: tessera.fits(wrong, "wse2"), lambda: tessera.propagate("relu", [wrong]),
+                 lambda: tessera.propagate("matmul", ["4x6xf32", "6x4xf32"], [wrong])):
+        error = error_of(call)
+        assert error.source[slice(*error.span)] == "Gird" and "^^^^" in str(error)
+
+
 def test_tensors_show_themselves():
     tensor = tessera.parse("tensor<53x63xf32, pyflame.Grid(3, 2)>")
     assert "18 rows" in tensor.show() or "pieces of 18" in tensor.show()

@@ -143,7 +143,11 @@ def test_checks_of_mlir():
     text = ("#l1 = #tt.memory_space<l1>\n"
             "#shards = #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<17x32xf32, #l1>>\n"
             "func.func private @f(tensor<53x63xf32, #shards>)\n")
-    assert "18x32" in str(tessera.check(text))
+    assert [one["fix"] for one in tessera.check(text)] == ["18x32"]
+    waste = ("#wide = #tt.metal_layout<(d0, d1, d2) -> (d0 * 96 + d1, d1, d2), undef, <1x1x1>, "
+             "memref<768x96x32xf32, #l1>>\nfunc.func private @g(tensor<8x96x32xf32, #wide>)\n")
+    assert [one["code"] for one in tessera.check(text + waste)] == ["contradiction", "waste"]
+    assert tessera.check(text.replace("17x32", "18x32")) == tessera.check("") == []
 
 
 def test_makers_of_spyre():
