@@ -70,9 +70,10 @@ FittingSearch::FittingSearch(Decisions& decisions, const PlanOptions& options)
       priced_memory_(solve_options(options)) {}
 
 Result<choose::Solution> FittingSearch::search(const choose::Problem& problem,
-                                               const Effort& effort) {
-  TESSERA_TRY(choose::Solution known,
-              priced_memory_.search(problem, effort.enough_gap, effort.seconds / kPartOfPrice));
+                                               const SearchEffort& effort) {
+  SearchEffort of_price = effort;
+  of_price.seconds /= kPartOfPrice;
+  TESSERA_TRY(choose::Solution known, priced_memory_.search(problem, of_price));
   const bool is_known = known.outcome == choose::Outcome::kChosen;
   if (known.outcome == choose::Outcome::kInfeasible) return known;
   if (is_known && (!effort.is_thorough || known.gap() <= effort.enough_gap)) return known;
@@ -183,6 +184,7 @@ bool FittingSearch::charge_copies(const Choice& choice, choose::Problem& problem
 Result<Fitting> FittingSearch::within(std::optional<std::int64_t> limit) {
   choose::Problem problem = decisions_.problem();
   if (limit) problem.usage_limit = limit;
+  priced_memory_ = PricedMemory(solve_options(options_));
   double bound = 0;
   std::optional<Error> does_not_fit;
   for (std::int64_t round = 1; round <= kMostRounds; ++round) {

@@ -38,13 +38,7 @@ class FittingSearch {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// How long to search for a choice.
-  struct Effort {
-    double enough_gap = 0;
-    double seconds = 0;
-    bool is_thorough = false;  ///< false: a choice is enough
-  };
-  Result<choose::Solution> search(const choose::Problem& problem, const Effort& effort);
+  Result<choose::Solution> search(const choose::Problem& problem, const SearchEffort& effort);
   /// The best choice with all of its own prices known. Others may have bounds instead of prices.
   Result<choose::Solution> solve(choose::Problem& problem);
   /// Costs as far as they are known; what is charged to a problem stays.

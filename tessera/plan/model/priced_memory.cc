@@ -63,55 +63,45 @@ std::optional<std::int64_t> cost_of(const choose::Problem& problem,
   return sum;
 }
 
-/// Moments at which bytes have a price: all have the same, which adds up to `price`.
-class PricedMoments {
- public:
-  /// Adds those at which a choice needs more than there is; false if there are none.
-  bool add(const std::vector<std::int64_t>& bytes, std::int64_t limit) {
-    is_priced_.resize(bytes.size());
-    bool any = false;
-    for (std::size_t t = 0; t < bytes.size(); ++t) {
-      if (bytes[t] <= limit) continue;
-      any = true;
-      is_priced_[t] = true;
-    }
-    before_.assign(1, 0);
-    for (const bool each : is_priced_) before_.push_back(before_.back() + (each ? 1 : 0));
-    return any;
-  }
-
-  /// The problem without its limit, with the bytes of these moments priced. Costs are rounded
-  /// downward.
-  choose::Problem priced(const choose::Problem& problem, double price) const {
-    choose::Problem made = problem;
-    made.usage_limit.reset();
-    if (price == 0) return made;
-    for (choose::Node& node : made.nodes) {
-      if (node.life.from >= node.life.to) continue;
-      const auto from = static_cast<std::size_t>(node.life.from);
-      const auto to = static_cast<std::size_t>(node.life.to);
-      const auto part = static_cast<double>(before_[to] - before_[from]) /
-                        static_cast<double>(std::max<std::int64_t>(before_.back(), 1));
-      for (std::size_t k = 0; k < node.costs.size(); ++k) {
-        const double more = std::floor(price * part * static_cast<double>(node.usages[k]) * kLess);
-        if (node.costs[k] < choose::kForbidden) node.costs[k] += static_cast<std::int64_t>(more);
-      }
-    }
-    return made;
-  }
-
- private:
-  static constexpr double kLess = 1 - 1e-12;  ///< so that rounding errors only make less of it
-  std::vector<bool> is_priced_;
-  std::vector<std::int64_t> before_ = {0};  ///< priced moments before each moment
-};
-
 }  // namespace
 
-Result<choose::Solution> PricedMemory::search(const choose::Problem& problem, double enough_gap,
-                                              double seconds) {
+bool PricedMoments::add(const std::vector<std::int64_t>& bytes, std::int64_t limit) {
+  is_priced_.resize(bytes.size());
+  bool any = false;
+  for (std::size_t t = 0; t < bytes.size(); ++t) {
+    if (bytes[t] <= limit) continue;
+    any = true;
+    is_priced_[t] = true;
+  }
+  before_.assign(1, 0);
+  for (const bool each : is_priced_) before_.push_back(before_.back() + (each ? 1 : 0));
+  return any;
+}
+
+choose::Problem PricedMoments::priced(const choose::Problem& problem, double price) const {
+  constexpr double kLess = 1 - 1e-12;  // so that rounding errors only make less of it
+  choose::Problem made = problem;
+  made.usage_limit.reset();
+  if (price == 0 || before_.back() == 0) return made;
+  for (choose::Node& node : made.nodes) {
+    if (node.life.from >= node.life.to) continue;
+    const auto from = static_cast<std::size_t>(node.life.from);
+    const auto to = static_cast<std::size_t>(node.life.to);
+    const auto part =
+        static_cast<double>(before_[to] - before_[from]) / static_cast<double>(before_.back());
+    for (std::size_t k = 0; k < node.costs.size(); ++k) {
+      const double more = std::floor(price * part * static_cast<double>(node.usages[k]) * kLess);
+      if (node.costs[k] < choose::kForbidden) node.costs[k] += static_cast<std::int64_t>(more);
+    }
+  }
+  return made;
+}
+
+Result<choose::Solution> PricedMemory::search(const choose::Problem& problem,
+                                              const SearchEffort& effort) {
+  double enough_gap = effort.enough_gap;
   choose::SolveOptions options = options_;
-  options.seconds = seconds;
+  options.seconds = effort.seconds;
   options.progress = [](void* enough, const choose::Progress& progress) {
     if (!progress.cost) return true;
     const auto cost = static_cast<double>(*progress.cost);
@@ -121,20 +111,20 @@ Result<choose::Solution> PricedMemory::search(const choose::Problem& problem, do
   const std::int64_t limit = problem.usage_limit.value_or(INT64_MAX);
   choose::Solution best;
   best.lower_bound = INT64_MIN;
-  PricedMoments moments;
-  double price = 0;
+  // Where a choice needed a price before, it needs one again.
+  double price = effort.is_thorough ? 0 : price_;
   double too_cheap = 0;
   std::optional<double> enough;  // a price at which a choice fits
   const double most_price = kMostCosts / most_bytes(problem);
   for (int k = 0; k < kMostPrices && price <= most_price; ++k) {
-    const choose::Problem priced = moments.priced(problem, price);
+    const choose::Problem priced = moments_.priced(problem, price);
     TESSERA_TRY(const choose::Solution found, choose::solve(priced, options));
     if (found.outcome == choose::Outcome::kInfeasible) return found;
     const double whole = std::ceil(price * static_cast<double>(limit) * (1 + 1e-12));
     const std::int64_t bound = found.lower_bound - static_cast<std::int64_t>(whole);
     best.lower_bound = std::max(best.lower_bound, bound);
     if (found.outcome != choose::Outcome::kChosen) break;
-    const bool fits = !moments.add(bytes_at(problem, found.choices), limit);
+    const bool fits = !moments_.add(bytes_at(problem, found.choices), limit);
     if (fits) {
       const std::optional<std::int64_t> cost = cost_of(problem, found.choices);
       if (cost && (best.choices.empty() || *cost < best.cost)) {
@@ -151,7 +141,7 @@ Result<choose::Solution> PricedMemory::search(const choose::Problem& problem, do
     best.seconds += found.seconds;
     const auto cost = static_cast<double>(best.cost);
     const double gap = cost - static_cast<double>(best.lower_bound);
-    if (fits && (price == 0 || gap <= enough_gap * cost)) break;
+    if (fits && (price == 0 || !effort.is_thorough || gap <= enough_gap * cost)) break;
     if (enough) {
       price = (too_cheap + *enough) / 2;
     } else if (price > 0) {
