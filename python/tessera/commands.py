@@ -116,7 +116,7 @@ def check(text: str) -> list[dict[str, Any]]:
     """What the layouts of an MLIR text contradict, with the fixes: one dict for each diagnostic, as docs/checking.md
     describes them.
 
-    >>> text = "func.func @f(tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<17x32xf32>>>)"
+    >>> text = "func @f(tensor<53x63xf32, #tt.metal_layout<(d0, d1) -> (d0, d1), undef, <3x2>, memref<17x32xf32>>>)"
     >>> [(one["code"], one["fix"]) for one in tessera.check(text)]
     [('contradiction', '18x32')]
     >>> tessera.check(text.replace("17x32", "18x32"))
