@@ -150,7 +150,7 @@ Result<std::vector<LocalBox>> HeldBoxes::at(const Place& place) const {
   std::vector<LocalBox> boxes;
   const std::size_t rank = layout_.form().shape.rank();
   if (!is_listed_) {
-    TESSERA_TRY(const Tile tile, tile_of(layout_, place));
+    TESSERA_TRY(const tessera::Tile tile, tile_of(layout_, place));
     for (const Box& box : tile.boxes) {
       if (box.elements() > 0) boxes.push_back({box, 0, std::vector<std::int64_t>(rank, 0)});
     }
