@@ -229,14 +229,15 @@ bool keeps_parameters_on_places(const graph::Graph& graph, const Machine& machin
 
 /// With the first layouts that fit, of graphs as they are.
 Result<Execution> compile_as_it_is(const graph::Graph& graph, const Machine& machine,
-                                   const std::vector<std::optional<Layout>>& layouts) {
+                                   const std::vector<std::optional<Layout>>& layouts,
+                                   bool may_be_apart) {
   struct Way {
     bool are_apart = false;
     bool may_divide_otherwise = false;
     std::int64_t least = 1;  ///< elements of the smallest blocks that are tried
   };
   std::vector<Way> ways = {{false, false, 1}, {false, true, 1}};
-  if (keeps_parameters_on_places(graph, machine)) {
+  if (may_be_apart && keeps_parameters_on_places(graph, machine)) {
     ways = {{false, false, kLeastTogether}, {true, true, 1}, {false, true, 1}};
   }
   Error does_not_fit{ErrorCode::kDoesNotFit, ""};
@@ -259,15 +260,21 @@ Result<Execution> compile_as_it_is(const graph::Graph& graph, const Machine& mac
 Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
                                         const std::vector<std::optional<Layout>>& layouts) {
   TESSERA_CHECK_OK(machine.check());
-  Result<Execution> made = compile_as_it_is(graph, machine, layouts);
+  Result<Execution> made = compile_as_it_is(graph, machine, layouts, true);
   const bool has_attention = std::ranges::any_of(
       graph.nodes, [](const graph::Node& node) { return node.op.is(kNeedsAllKeys); });
   if (made || made.error().code != ErrorCode::kDoesNotFit || !has_attention) return made;
   TESSERA_TRY(const graph::Graph simpler,
               graph::with_decomposed_ops(graph, std::vector<std::string>{kNeedsAllKeys}));
-  Result<Execution> with_simpler = compile_as_it_is(simpler, machine, layouts);
+  Result<Execution> with_simpler = compile_as_it_is(simpler, machine, layouts, true);
   if (with_simpler || with_simpler.error().code != ErrorCode::kDoesNotFit) return with_simpler;
   return made;
+}
+
+Result<Execution> compile_from_first_place(const graph::Graph& graph, const Machine& machine,
+                                           const std::vector<std::optional<Layout>>& layouts) {
+  TESSERA_CHECK_OK(machine.check());
+  return compile_as_it_is(graph, machine, layouts, false);
 }
 
 }  // namespace tessera::run

@@ -34,4 +34,9 @@ Result<Layout> default_layout(const graph::Value& value, const Machine& machine,
 Result<Execution> compile_with_defaults(const graph::Graph& graph, const Machine& machine,
                                         const std::vector<std::optional<Layout>>& layouts);
 
+/// The same with all values from the first place on, and attention as it is: executions that a
+/// planner can compare its own with, which counts all memory on each place.
+Result<Execution> compile_from_first_place(const graph::Graph& graph, const Machine& machine,
+                                           const std::vector<std::optional<Layout>>& layouts);
+
 }  // namespace tessera::run

@@ -115,7 +115,8 @@ Result<ModelPlan> plan_model(const graph::Graph& graph, const Machine& machine,
   TESSERA_CHECK_OK(machine.check());
   TESSERA_CHECK_OK(graph::check(graph));
   TESSERA_CHECK_OK(check_pins(graph, options));
-  const Result<run::Execution> standard = run::compile_with_defaults(graph, machine, options.pins);
+  const Result<run::Execution> standard =
+      run::compile_from_first_place(graph, machine, options.pins);
   TESSERA_TRY(Decisions decisions,
               Decisions::make(graph, machine, options, standard ? &*standard : nullptr));
   FittingSearch search(decisions, options);
