@@ -176,6 +176,16 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set_tests_properties(web_module PROPERTIES PROCESSORS 2 TIMEOUT 1800)
 endif()
 
+# A second opinion about runs, skipped where ONNXRUNTIME_NODE names no folder of onnxruntime-node.
+find_program(NODE_COMMAND node)
+if(NODE_COMMAND AND TARGET tessera-cli AND TARGET tessera_onnx_module)
+  tessera_add_test(onnxruntime_opinion unit ${NODE_COMMAND} scripts/onnxruntime_opinion.mjs ""
+                   $<TARGET_FILE:tessera-cli>)
+  set_tests_properties(onnxruntime_opinion PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+else()
+  list(APPEND TESSERA_LEFT_OUT "the comparison of runs with ONNX Runtime (node)")
+endif()
+
 # One translation unit that includes every header: two that define the same name differently, or that
 # cannot stand side by side, do not compile.
 file(GLOB_RECURSE all_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}

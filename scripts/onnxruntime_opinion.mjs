@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second opinion about runs: ONNX models that Tessera writes, by ONNX Runtime and by `tessera run`.
 //   node scripts/onnxruntime_opinion.mjs MODULE TESSERA [TARGET [--full]]
-// MODULE is the folder of onnxruntime-node (npm install --ignore-scripts onnxruntime-node), TESSERA
-// the command. Exit status 0 if all outputs agree, 1 if not, 77 where ONNX Runtime is missing.
+// MODULE is the folder of onnxruntime-node (npm install --ignore-scripts onnxruntime-node), or empty
+// for the one that ONNXRUNTIME_NODE names; TESSERA is the command. Exit status 0 if all outputs
+// agree, 1 if not, 77 where ONNX Runtime is missing.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +13,8 @@ import { join, resolve } from 'node:path';
 const kAllowed = 1e-3; // relative to 1 + |number|, as run --check allows for f32
 const kMissing = 77;
 
-const [moduleFolder = '', tessera = 'tessera', target = 'spyre', size = ''] = process.argv.slice(2);
+const [named = '', tessera = 'tessera', target = 'spyre', size = ''] = process.argv.slice(2);
+const moduleFolder = named || process.env.ONNXRUNTIME_NODE || '';
 if (!existsSync(join(moduleFolder, 'package.json'))) {
   console.log(`skipped: no onnxruntime-node in '${moduleFolder}'`);
   process.exit(kMissing);
