@@ -213,7 +213,7 @@ Result<std::vector<Layout>> layouts_for(const graph::Graph& graph, const Machine
   std::size_t next = 0;
   for (std::size_t v = 0; v < graph.values.size(); ++v) {
     const bool is_given = v < given.size() && given[v].has_value();
-    all.push_back(is_given ? *given[v] : std::move(defaults[next++]));
+    all.push_back(is_given ? *given[v] : defaults[next++]);
   }
   return all;
 }
