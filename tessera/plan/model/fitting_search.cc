@@ -18,6 +18,7 @@ namespace tessera::plan {
 namespace {
 
 constexpr std::int64_t kMostRounds = 24;
+constexpr std::int64_t kGentleRounds = 12;  ///< that charge only what is too much
 // Rounds that price nothing but the choice itself, more for small problems, whose choices take less
 // time than prices; then rounds that price more. If none had a choice, everything is priced.
 constexpr std::int64_t kLeastNarrowRounds = 12;
@@ -167,6 +168,30 @@ Result<run::Execution> FittingSearch::execution_of(const Choice& choice,
   return run::compile(decisions_.graph(), machine, layouts, options);
 }
 
+bool FittingSearch::charge_where_too_many(const Choice& choice, choose::Problem& problem) {
+  if (!problem.usage_limit) return false;
+  std::vector<std::int64_t> live(decisions_.graph().nodes.size());
+  for (std::size_t v = 0; v < decisions_.values(); ++v) {
+    const choose::Node& value = problem.nodes[v];
+    const std::int64_t bytes = value.usages[static_cast<std::size_t>(choice[v])];
+    // Step n brings at moment 4n, and its kernel runs at 4n + 1.
+    for (std::int64_t n = (value.life.from + 2) / 4; 4 * n < value.life.to; ++n) {
+      if (n < std::ssize(live)) live[static_cast<std::size_t>(n)] += bytes;
+    }
+  }
+  bool changed = false;
+  for (std::size_t n = 0; n < live.size(); ++n) {
+    const std::int64_t work = choice[decisions_.values() + n];
+    const std::int64_t bytes = decisions_.copied_bytes(n, work, choice);
+    std::int64_t& usage =
+        problem.nodes[decisions_.values() + n].usages[static_cast<std::size_t>(work)];
+    if (live[n] + bytes <= *problem.usage_limit || bytes <= usage) continue;
+    usage = bytes;
+    changed = true;
+  }
+  return changed;
+}
+
 bool FittingSearch::charge_copies(const Choice& choice, choose::Problem& problem) {
   bool changed = false;
   for (std::size_t n = 0; n < decisions_.graph().nodes.size(); ++n) {
@@ -214,6 +239,7 @@ Result<Fitting> FittingSearch::within(std::optional<std::int64_t> limit) {
     if (execution) return Fitting{solution.choices, *std::move(execution), bound, round};
     if (execution.error().code != ErrorCode::kDoesNotFit) return execution.error();
     does_not_fit = execution.error();
+    if (round <= kGentleRounds && charge_where_too_many(solution.choices, problem)) continue;
     if (charge_copies(solution.choices, problem)) continue;
     // What is live fits; what fails is finding offsets for it.
     if (!problem.usage_limit) return *does_not_fit;

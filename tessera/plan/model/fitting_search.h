@@ -45,6 +45,9 @@ class FittingSearch {
   void take_costs(choose::Problem& problem) const;
   Result<run::Execution> execution_of(const Choice& choice,
                                       std::optional<std::int64_t> limit) const;
+  /// Charges the chosen work maps the copies that they need where these are too many beside what is
+  /// live. False if that changes nothing.
+  bool charge_where_too_many(const Choice& choice, choose::Problem& problem);
   /// Charges every work map the copies that it needs beside the layouts of a choice. False if that
   /// changes nothing.
   bool charge_copies(const Choice& choice, choose::Problem& problem);
