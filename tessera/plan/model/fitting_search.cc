@@ -126,7 +126,7 @@ Result<choose::Solution> FittingSearch::solve(choose::Problem& problem) {
     if (solution.outcome != choose::Outcome::kChosen) {
       // More time, and in the end all that can be known, make it easier.
       seconds_of_round *= kStepOfSeconds;
-      if (least || seconds_of_round > options_.seconds / 2) round = most;
+      if (seconds_of_round > options_.seconds / 2) round = most;
       continue;
     }
     const Clock::time_point found = Clock::now();
