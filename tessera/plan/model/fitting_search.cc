@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kMostRounds = 24;
 constexpr std::int64_t kGentleRounds = 12;  ///< that charge only what is too much
 // Rounds that price nothing but the choice itself, more for small problems, whose choices take less
-// time than prices; then rounds that price more. If none had a choice, everything is priced.
+// time than prices; then rounds that price more. If the gap is still large, everything is priced.
 constexpr std::int64_t kLeastNarrowRounds = 12;
 constexpr std::int64_t kMostNarrowRounds = 200;
 constexpr std::int64_t kCostsOfNarrowRounds = std::int64_t{1} << 22;
@@ -100,13 +100,14 @@ Result<choose::Solution> FittingSearch::solve(choose::Problem& problem) {
   std::optional<double> least;  // cycles of `best`
   bool is_settled = false;
   double seconds_of_round = kSecondsOfRound;
+  double gap = 1;  // of `best`, by the last bound
   const std::int64_t narrow = narrow_rounds(problem);
   const std::int64_t most = narrow + kWideRounds;
   if (choose::validate(problem, best, {}, 1).empty()) least = cycles_of(decisions_, best);
   for (std::int64_t round = 1;; ++round) {
     const bool is_last = round > most;
     const Clock::time_point begin = Clock::now();
-    if (is_last && !least) TESSERA_CHECK_OK(decisions_.price_all());
+    if (is_last && gap > kFirstGap) TESSERA_CHECK_OK(decisions_.price_all());
     end_ += Clock::now() - begin;  // the limit is that of searching
     take_costs(problem);
     const std::chrono::duration<double> left = end_ - Clock::now();
@@ -139,6 +140,7 @@ Result<choose::Solution> FittingSearch::solve(choose::Problem& problem) {
     }
     const double bound = static_cast<double>(solution.lower_bound) / decisions_.units_per_cycle();
     const bool is_near = least && *least - bound <= options_.enough_gap * *least;
+    if (least) gap = (*least - bound) / std::max(*least, 1.0);
     if (is_last || is_near || (is_settled && !is_changed)) {
       if (least) solution.choices = best;
       return solution;
