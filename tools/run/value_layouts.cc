@@ -92,10 +92,11 @@ Result<std::vector<std::optional<Layout>>> read_value_layouts(std::string_view t
       if (!matches(graph.values[v].name, pattern)) continue;
       any = true;
       const bool is_named = graph.values[v].name == pattern;
-      if (layouts[v] && !(is_named && named[v] > 0)) continue;
+      const bool is_named_again = is_named && named[v] > 0;
+      if (layouts[v] && !is_named_again) continue;
       Result<Layout> layout = layout_of(graph.values[v], layout_text);
       if (!layout) return wrong(layout.error());
-      if (layouts[v] && !(*layout == *layouts[v])) {
+      if (layouts[v] && *layout != *layouts[v]) {
         return wrong({ErrorCode::kContradiction,
                       cat("line ", named[v], " gives ", quote(pattern), " another layout"),
                       std::nullopt, "leave one of the two lines"});
