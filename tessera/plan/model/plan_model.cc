@@ -13,6 +13,7 @@
 #include "tessera/plan/model/fitting_search.h"
 #include "tessera/plan/model/model_plan.h"
 #include "tessera/run/default_layouts.h"
+#include "tessera/run/memory_plan.h"
 #include "tessera/run/predict.h"
 
 namespace tessera::plan {
